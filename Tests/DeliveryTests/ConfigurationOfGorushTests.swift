@@ -11,7 +11,7 @@ import Testing
 
 /// The checks of gorush's configuration, and their times (DELIVERY.md "Configuration check of gorush").
 @Suite(.safetyNet) struct ConfigurationOfGorushTests {
-    @Test func `A gorush that restarts with other settings while its route is idle is noticed within 30 s`() async throws {
+    @Test func `a gorush that restarts with other settings while its route is idle is noticed within 30 s`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `A gorush that comes back in async mode while its route is idle gets no push`() async throws {
+    @Test func `a gorush that comes back in async mode while its route is idle gets no push`() async throws {
         let port = try #require(try await withStubGorush { URL(string: await $0.url)?.port })
         let world = try World()
         try await world.withDelivery(to: "http://127.0.0.1:\(port)", { $0.probeTimeout = .seconds(3_600) }) { running in
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [502, 503, 504, 429])
-    func `A proxy that answers for gorush is told as what it is`(status: Int) async throws {
+    func `a proxy that answers for gorush is told as what it is`(status: Int) async throws {
         let server = try RawServer { connection in
             while connection.readRequest() != nil { connection.respond(status: status) }
         }
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `Routes, check-config, Config/gorush.yml and the pages want the same number of workers`() async throws {
+    @Test func `routes, check-config, Config/gorush.yml and the pages want the same number of workers`() async throws {
         let wanted = GorushProfile.wantedWorkerCount(routes: 2)
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
         for (file, form) in [
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `A warning that costs no push is logged without a word of loss`() async throws {
+    @Test func `a warning that costs no push is logged without a word of loss`() async throws {
         try await withStubGorush { stub in
             stub.configuration.workerCount = 80
             let world = try World()
@@ -186,7 +186,7 @@ import Testing
     }
 
     /// Go's HTTPS server responds to plain HTTP with this text in HTTP/1.0, and closes the connection without reading the rest.
-    @Test func `Over HTTP to a gorush that speaks TLS the reason says so, before, while and after pushes are posted`() async throws {
+    @Test func `over HTTP to a gorush that speaks TLS the reason says so, before, while and after pushes are posted`() async throws {
         let postCount = Recorder<String>()
         let server = try RawServer { connection in
             guard let line = connection.readRequestLine() else { return }

@@ -40,10 +40,10 @@ private let areWhole = ProcessInfo.processInfo.environment["CROWDS"] == "all"
         (1_000_000, 60, true, true), (1_000_000, 10_000, false, true),
     ]
 
-    @Test(
-        "When gorush is back after strangers have filled the queue, an honest phone and a call ring",
-        arguments: areWhole ? wholeQueues : queues)
-    func fullQueue(queueCount: Int, devices: Int, haveWorked: Bool, newRings: Bool) async throws {
+    @Test(arguments: areWhole ? wholeQueues : queues)
+    func `when gorush is back after strangers have filled the queue, an honest phone and a call ring`(
+        queueCount: Int, devices: Int, haveWorked: Bool, newRings: Bool
+    ) async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url, maximumQueueCount: queueCount) { running in

@@ -26,8 +26,8 @@ import Wire
 
     private let before = World.start.advanced(by: .seconds(-10))
 
-    @Test("A dead token finishes the push and removes every registration with it", arguments: ["Unregistered", "ExpiredToken"])
-    func dead(reason: String) async throws {
+    @Test(arguments: ["Unregistered", "ExpiredToken"])
+    func `a dead token finishes the push and removes every registration with it`(reason: String) async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -67,8 +67,8 @@ import Wire
         }
     }
 
-    @Test("Another registration that is newer than the attempt, or has another token, survives", arguments: [true, false])
-    func newer(hasSameToken: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `another registration that is newer than the attempt, or has another token, survives`(hasSameToken: Bool) async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -270,7 +270,7 @@ import Wire
             (2, "SenderId mismatch", false),
             (2, "Requested entity was not found.", false),
         ])
-    func `A gorush with the wrong environment, project or team costs no device, and the server is not ready`(
+    func `a gorush with the wrong environment, project or team costs no device, and the server is not ready`(
         platform: Int, words: String, isSandbox: Bool
     ) async throws {
         try await withStubGorush { stub in
@@ -408,12 +408,11 @@ import Wire
     }
 
     @Test(
-        "each failure has its effect on the push and on the registration",
         arguments: [
             ("ServiceUnavailable", Milestone.sent), ("some new text", .sent), ("TopicDisallowed", .sent), ("BadPriority", .sent),
             ("PayloadTooLarge", .sent),
         ])
-    func failures(reason: String, outcome: Milestone) async throws {
+    func `each failure has its effect on the push and on the registration`(reason: String, outcome: Milestone) async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -433,12 +432,11 @@ import Wire
     }
 
     @Test(
-        "A push with a token that gorush cannot accept is refused with a reason, and not posted",
         arguments: [
             iosPush(1, token: "../" + iosToken(1).dropFirst(3)), iosPush(1, token: String(iosToken(1).dropFirst())),
             iosPush(1, topic: "a b"), androidPush(1, token: ""), androidPush(1, token: String(repeating: "a", count: 4_097)),
         ])
-    func unsendable(push: AcceptedPush) async throws {
+    func `a push with a token that gorush cannot accept is refused with a reason, and not posted`(push: AcceptedPush) async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in

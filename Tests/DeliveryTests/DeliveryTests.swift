@@ -65,11 +65,12 @@ import Testing
     }
 
     @Test(
-        "A gorush that would lose pushes gets none, and the health check names the line to change",
         arguments: [
             (StubGorush.Configuration(isSync: false), "core.sync: true"), (.init(queueEngine: "redis"), "queue.engine: local"),
         ])
-    func configurationFault(configuration: StubGorush.Configuration, line: String) async throws {
+    func `a gorush that would lose pushes gets none, and the health check names the line to change`(
+        configuration: StubGorush.Configuration, line: String
+    ) async throws {
         try await withStubGorush(configuration) { stub in
             let world = try World()
             let url = await stub.url
@@ -211,10 +212,10 @@ import Testing
         ]
     }
 
-    @Test(
-        "RELIABILITY.md T4: whatever gorush does, each push arrives and finishes once", arguments: Fault.all,
-        [DeliveryConfiguration.BatchMode.single, .batch])
-    func fault(_ fault: Fault, mode: DeliveryConfiguration.BatchMode) async throws {
+    @Test(arguments: Fault.all, [DeliveryConfiguration.BatchMode.single, .batch])
+    func `RELIABILITY.md T4: whatever gorush does, each push arrives and finishes once`(
+        _ fault: Fault, mode: DeliveryConfiguration.BatchMode
+    ) async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(

@@ -21,12 +21,13 @@ import Wire
     }
 
     @Test(
-        "Tokens of another project or team make no route fail, whether honest devices get deliveries or are idle",
         arguments: [
             (2, "SenderId mismatch"), (2, "Requested entity was not found."), (2, "Auth error from APNS or Web Push Service"),
             (1, "BadDeviceToken"), (1, "DeviceTokenNotForTopic"),
         ], [true, false])
-    func stranger(of platform: (Int, String), isBusy: Bool) async throws {
+    func `tokens of another project or team make no route fail, whether honest devices get deliveries or are idle`(
+        of platform: (Int, String), isBusy: Bool
+    ) async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -70,7 +71,7 @@ import Wire
         }
     }
 
-    @Test func `An idle route with one push an hour does not fail when each fails once`() async throws {
+    @Test func `an idle route with one push an hour does not fail when each fails once`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in

@@ -137,8 +137,7 @@ import Testing
         ]
     }
 
-    @Test("gorush gets each setting, and no other fields", arguments: Example.all)
-    func bytes(_ example: Example) async throws {
+    @Test(arguments: Example.all) func `gorush gets each setting, and no other fields`(_ example: Example) async throws {
         let notification = try #require(try await posted(example.yaml)[example.platform])
         let collapse =
             notification["collapse_id"] as? String ?? ((notification["android"] as? [String: Any])?["notification"] as? [String: Any])?[
@@ -161,7 +160,6 @@ import Testing
     }
 
     @Test(
-        "a value that gorush cannot use is rejected, and the error names its key",
         arguments: [
             ("ios: { badge: '1' }", "gorush.ios.badge:"), ("ios: { mutable_content: \"true\" }", "gorush.ios.mutable_content:"),
             ("ios: { badge: -1 }", "gorush.ios.badge:"), ("ios: { badge: many }", "gorush.ios.badge:"),
@@ -214,7 +212,7 @@ import Testing
                 "gorush.routes.b.apnsEnvironment:"
             ),
         ])
-    func refused(yaml: String, place: String) {
+    func `a value that gorush cannot use is rejected, and the error names its key`(yaml: String, place: String) {
         let error = #expect(throws: SettingsError.self) { try configuration(yaml) }
         #expect(error?.problems.count == 1 && error?.description.contains(place) == true, "\(error?.description ?? "")")
     }

@@ -12,14 +12,15 @@ import Testing
 /// Outages in which Apple or Google rejects everything or does not respond, and recoveries (DELIVERY_RULES.md "An outage").
 @Suite(.safetyNet) struct ProviderOutageTests {
     @Test(
-        "A server whose every push is rejected is not ready, with Apple's or Google's words in the reason and in the log",
         arguments: [
             (1, "BadEnvironmentKeyIdInToken"), (1, "UnrelatedKeyIdInToken"), (1, "TooManyProviderTokenUpdates"),
             (2, "Firebase Cloud Messaging API has not been used in project 1 before or it is disabled."),
             (2, "The caller does not have permission"),
             (2, "Request is missing required authentication credential. Expected OAuth 2 access token"),
         ])
-    func refused(platform: Int, words: String) async throws {
+    func `a server whose every push is rejected is not ready, with Apple's or Google's words in the reason and in the log`(
+        platform: Int, words: String
+    ) async throws {
         try await withStubGorush { stub in
             let world = try World()
             let lines = LogLines()

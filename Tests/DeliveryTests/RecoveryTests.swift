@@ -13,11 +13,12 @@ import Testing
 /// Outages, crashes and clocks that jump (RELIABILITY.md I1, I2, I5, T6).
 @Suite(.safetyNet) struct RecoveryTests {
     @Test(
-        "An hour without gorush loses no push, and its return is detected within 5 seconds",
         arguments: [
             StubGorush.Misbehaviour.answer(status: 503), .reset,
         ])
-    func outage(_ misbehaviour: StubGorush.Misbehaviour) async throws {
+    func `an hour without gorush loses no push, and its return is detected within 5 seconds`(
+        _ misbehaviour: StubGorush.Misbehaviour
+    ) async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -122,7 +123,6 @@ import Testing
     }
 
     @Test(
-        "Words that no registration can cause are reported within 10 seconds, and the first success releases the waiting pushes",
         arguments: [
             (1, "InvalidProviderToken"), (1, "BadEnvironmentKeyIdInToken"), (1, "UnrelatedKeyIdInToken"),
             (1, "TooManyProviderTokenUpdates"),
@@ -130,7 +130,9 @@ import Testing
             (2, "Request is missing required authentication credential. Expected OAuth 2 access token"),
             (2, "Firebase Cloud Messaging API has not been used in project 1 before or it is disabled."),
         ])
-    func credentials(platform: Int, words: String) async throws {
+    func `words that no registration can cause are reported within 10 seconds, and the first success releases the waiting pushes`(
+        platform: Int, words: String
+    ) async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -153,13 +155,12 @@ import Testing
     }
 
     @Test(
-        "Without Apple or Google the server is not ready, until a success ends the waits",
         arguments: [
             (1, "ServiceUnavailable"), (1, #"Post "https://api.push.apple.com/3/device/a1": dial tcp: connection refused"#),
             (2, "The service is currently unavailable."),
             (2, "Auth error from APNS or Web Push Service"), (2, "Internal error encountered."),
         ])
-    func providerOutage(platform: Int, words: String) async throws {
+    func `without Apple or Google the server is not ready, until a success ends the waits`(platform: Int, words: String) async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -284,8 +285,8 @@ import Testing
         }
     }
 
-    @Test("T6: a wall clock that jumps changes no delay", arguments: [Duration.seconds(-86_400), .seconds(80_000)])
-    func jump(_ jump: Duration) async throws {
+    @Test(arguments: [Duration.seconds(-86_400), .seconds(80_000)])
+    func `T6: a wall clock that jumps changes no delay`(_ jump: Duration) async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in

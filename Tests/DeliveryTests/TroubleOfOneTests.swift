@@ -34,12 +34,13 @@ import Testing
     }
 
     @Test(
-        "Nineteen phones ring at once while a proxy refuses the pushes to the twentieth, which rings when it no longer does",
         arguments: [
             StubGorush.Misbehaviour.answer(status: 413), .answer(status: 429, headers: ["Retry-After": "600"]), .answer(status: 502),
             .answer(status: 503), .answer(status: 504), .answer(status: 500), .reset,
         ], [2, 96])
-    func refused(fault: StubGorush.Misbehaviour, workerCount: Int) async throws {
+    func `nineteen phones ring at once while a proxy refuses the pushes to the twentieth, which rings when it no longer does`(
+        fault: StubGorush.Misbehaviour, workerCount: Int
+    ) async throws {
         try await withProvenPhones(workerCount: workerCount) { stub, running in
             stub.breakDown(fault, tokens: [Self.troubled.deviceToken.text])
             for message in 2...6 {
@@ -58,8 +59,8 @@ import Testing
         }
     }
 
-    @Test("A phone that gets no answer holds one of gorush's workers, and the other phones ring", arguments: [8, 96])
-    func hanging(workerCount: Int) async throws {
+    @Test(arguments: [8, 96])
+    func `a phone that gets no answer holds one of gorush's workers, and the other phones ring`(workerCount: Int) async throws {
         try await withProvenPhones(workerCount: workerCount, { $0.drainLimit = .zero }) { stub, running in
             stub.breakDown(.hang, tokens: [Self.troubled.deviceToken.text])
             for message in 2...6 {

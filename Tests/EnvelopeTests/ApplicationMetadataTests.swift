@@ -28,8 +28,8 @@ import Wire
         var testDescription: String { "\(name), \(signer.isEmpty ? "unsigned" : signer)" }
     }
 
-    @Test("Signed messages open to sender, type, payload and id", arguments: try File.load().wraps.filter { !$0.signer.isEmpty })
-    func opening(_ vector: Wrap) throws {
+    @Test(arguments: try File.load().wraps.filter { !$0.signer.isEmpty })
+    func `signed messages open to sender, type, payload and id`(_ vector: Wrap) throws {
         let message = try ApplicationMetadata.open(vector.wrapped.bytes)
         #expect(message.sender.uncompressed.bytes == vector.signer_public_key?.bytes)
         #expect(message.type == MessageType(rawValue: vector.type))
@@ -37,8 +37,8 @@ import Wire
         #expect(message.messageID.bytes == vector.message_id?.bytes)
     }
 
-    @Test("Sealing gives the reference's bytes", arguments: try File.load().wraps.filter { !$0.signer.isEmpty })
-    func sealing(_ vector: Wrap) throws {
+    @Test(arguments: try File.load().wraps.filter { !$0.signer.isEmpty })
+    func `sealing gives the reference's bytes`(_ vector: Wrap) throws {
         let signer = try #require(vector.signer_private_key).privateKey()
         let type = MessageType(rawValue: vector.type)
         #expect(ApplicationMetadata.seal(vector.payload.bytes, type: type, signer: signer) == vector.wrapped.bytes)
@@ -47,13 +47,11 @@ import Wire
     }
 
     /// The reference would use the outer signer. PROTOCOL.md §5 does not.
-    @Test("Unsigned messages are dropped", arguments: try File.load().wraps.filter(\.signer.isEmpty))
-    func unsigned(_ vector: Wrap) {
+    @Test(arguments: try File.load().wraps.filter(\.signer.isEmpty)) func `unsigned messages are dropped`(_ vector: Wrap) {
         #expect(throws: ApplicationMetadata.OpenError.unsigned) { try ApplicationMetadata.open(vector.wrapped.bytes) }
     }
 
-    @Test("The id is that of the received bytes, not of our encoding")
-    func nonCanonical() throws {
+    @Test func `the id is that of the received bytes, not of our encoding`() throws {
         let vector = try #require(try File.load().wraps.first)
         let unknownField: [UInt8] = [0x78, 0x01]
         let message = try ApplicationMetadata.open(vector.wrapped.bytes + unknownField)
@@ -62,8 +60,7 @@ import Wire
         #expect(message.messageID.bytes != vector.message_id?.bytes)
     }
 
-    @Test("Cut at any byte, a message is dropped or is another one")
-    func truncation() throws {
+    @Test func `cut at any byte, a message is dropped or is another one`() throws {
         let vector = try #require(try File.load().wraps.first)
         for count in vector.wrapped.bytes.indices {
             let message = try? ApplicationMetadata.open(Array(vector.wrapped.bytes.prefix(count)))
@@ -73,8 +70,7 @@ import Wire
         }
     }
 
-    @Test("A signature of the wrong size or with V out of range is invalid")
-    func badSignature() throws {
+    @Test func `a signature of the wrong size or with V out of range is invalid`() throws {
         let wrapped = try #require(try File.load().wraps.first).wrapped.bytes
         var message = try ApplicationMetadataMessage.decode(wrapped)
         let signature = message.signature
@@ -86,8 +82,7 @@ import Wire
         }
     }
 
-    @Test("Bytes that are not protobuf are malformed")
-    func malformed() throws {
+    @Test func `bytes that are not protobuf are malformed`() throws {
         let wrapped = try #require(try File.load().wraps.first).wrapped.bytes
         _ = try ApplicationMetadata.open(wrapped)
         let error = #expect(throws: ApplicationMetadata.OpenError.self) { try ApplicationMetadata.open(wrapped + [0xFF]) }

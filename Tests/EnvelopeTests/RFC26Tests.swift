@@ -8,8 +8,7 @@ import Testing
 @Suite(.safetyNet) struct RFC26Tests {
     // MARK: - The reference's bytes
 
-    @Test("A payload of the reference opens", arguments: try RFC26Vectors.load().encoded)
-    func opening(_ vector: RFC26Vectors.Valid) throws {
+    @Test(arguments: try RFC26Vectors.load().encoded) func `a payload of the reference opens`(_ vector: RFC26Vectors.Valid) throws {
         let frame = try open(vector.encoded.bytes, vector.recipientPrivateKey, vector.symmetricKey)
         #expect(vector.encoded.bytes.count == vector.encodedByteCount)
         #expect(frame.data == vector.data)
@@ -22,8 +21,8 @@ import Testing
     }
 
     /// The vectors contain all random values: padding, ephemeral key (at least its shared secret), IV, nonce.
-    @Test("Sealing with the reference's random bytes gives the reference's payload", arguments: try RFC26Vectors.load().encoded)
-    func sealing(_ vector: RFC26Vectors.Valid) throws {
+    @Test(arguments: try RFC26Vectors.load().encoded)
+    func `sealing with the reference's random bytes gives the reference's payload`(_ vector: RFC26Vectors.Valid) throws {
         let payload = vector.encoded.bytes
         let plaintext = try decrypt(payload, vector.recipientPrivateKey, vector.symmetricKey)
         if let head = vector.frameHead { #expect(plaintext.starts(with: head.bytes)) }
@@ -51,8 +50,8 @@ import Testing
         }
     }
 
-    @Test("Every step of ECIES is the reference's", arguments: try RFC26Vectors.load().encoded.filter { $0.breakdown != nil })
-    func breakdown(_ vector: RFC26Vectors.Valid) throws {
+    @Test(arguments: try RFC26Vectors.load().encoded.filter { $0.breakdown != nil })
+    func `every step of ECIES is the reference's`(_ vector: RFC26Vectors.Valid) throws {
         let steps = try #require(vector.breakdown)
         let recipient = try #require(vector.recipientPrivateKey).privateKey()
         let z = recipient.sharedSecret(with: try PublicKey(uncompressed: steps.ephemeral_public_key.bytes))
@@ -68,8 +67,8 @@ import Testing
         #expect(vector.encoded.bytes == steps.ephemeral_public_key.bytes + body + steps.mac.bytes)
     }
 
-    @Test("Invented payloads are accepted or rejected as by the reference", arguments: try RFC26Vectors.load().malformed)
-    func madeUp(_ vector: RFC26Vectors.Given) throws {
+    @Test(arguments: try RFC26Vectors.load().malformed)
+    func `invented payloads are accepted or rejected as by the reference`(_ vector: RFC26Vectors.Given) throws {
         guard let error = vector.expect.error else {
             let frame = try open(vector.encoded.bytes, vector.recipientPrivateKey, vector.symmetricKey)
             #expect(Hex.encode(frame.data) == vector.expect.data)
@@ -89,8 +88,7 @@ import Testing
     // MARK: - Ours
 
     /// The sizes are around each change of the length field's size and of the number of blocks.
-    @Test("A sealed payload opens", arguments: [0, 1, 188, 189, 190, 253, 254, 255, 256, 65_535, 65_536])
-    func roundTrip(dataByteCount: Int) throws {
+    @Test(arguments: [0, 1, 188, 189, 190, 253, 254, 255, 256, 65_535, 65_536]) func `a sealed payload opens`(dataByteCount: Int) throws {
         var random = SplitMix64(seed: UInt64(dataByteCount))
         let recipient = PrivateKey.generate(using: &random)
         let key = SymmetricKey(random.fixedBytes())
@@ -107,8 +105,7 @@ import Testing
         }
     }
 
-    @Test("Data of 16 MiB is refused")
-    func tooLong() throws {
+    @Test func `data of 16 MiB is refused`() throws {
         var random = SplitMix64(seed: 1)
         let key = SymmetricKey(random.fixedBytes())
         #expect(throws: RFC26.DataTooLong.self) {
@@ -119,8 +116,7 @@ import Testing
         #expect(sealed.count > longest.count)
     }
 
-    @Test("Another key opens no payload")
-    func wrongKeys() throws {
+    @Test func `another key opens no payload`() throws {
         var random = SplitMix64(seed: 2)
         let recipient = PrivateKey.generate(using: &random)
         let key = SymmetricKey(random.fixedBytes())
@@ -134,8 +130,7 @@ import Testing
         #expect(throws: RFC26.OpenError.undecryptable) { try RFC26.openSymmetric(symmetric, with: otherKey) }
     }
 
-    @Test("Cut at any byte, a payload is rejected")
-    func truncation() throws {
+    @Test func `cut at any byte, a payload is rejected`() throws {
         var random = SplitMix64(seed: 3)
         let recipient = PrivateKey.generate(using: &random)
         let key = SymmetricKey(random.fixedBytes())
@@ -151,8 +146,7 @@ import Testing
         }
     }
 
-    @Test("Random bytes are rejected, whatever their length")
-    func noise() {
+    @Test func `random bytes are rejected, whatever their length`() {
         var random = SplitMix64(seed: 4)
         let recipient = PrivateKey.generate(using: &random)
         let key = SymmetricKey(random.fixedBytes())
@@ -164,8 +158,7 @@ import Testing
     }
 
     /// The sender of a frame chooses its bytes.
-    @Test("A frame of any bytes is rejected, or its content is in the bytes")
-    func anyFrame() {
+    @Test func `a frame of any bytes is rejected, or its content is in the bytes`() {
         var random = SplitMix64(seed: 5)
         for count in 0..<600 {
             var bytes = random.bytes(count)

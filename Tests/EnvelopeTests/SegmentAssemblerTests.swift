@@ -14,7 +14,7 @@ import Wire
         segments = Segmenter(segmentByteCount: 10).segment(message)
     }
 
-    @Test func `A complete set names the ids of the segments it was made from, and of no others`() {
+    @Test func `a complete set names the ids of the segments it was made from, and of no others`() {
         var assembler = SegmentAssembler()
         _ = assembler.add(.data(0, of: 2), id: 1)
         _ = assembler.add(segments[2], id: 30, signer: nil, now: .start)
@@ -24,7 +24,7 @@ import Wire
         #expect(assembler.setCount == 1)
     }
 
-    @Test func `A repeated segment under the same id changes nothing`() {
+    @Test func `a repeated segment under the same id changes nothing`() {
         var assembler = SegmentAssembler()
         _ = assembler.add(segments[0], id: 10, signer: nil, now: .start)
         let byteCount = assembler.byteCount
@@ -32,7 +32,7 @@ import Wire
         #expect(assembler.byteCount == byteCount)
     }
 
-    @Test func `Equal segments of two signers are two sets`() throws {
+    @Test func `equal segments of two signers are two sets`() throws {
         var assembler = SegmentAssembler()
         let signers = [nil, try Signers.key(1), try Signers.key(2)]
         for segment in segments.dropLast() {
@@ -47,7 +47,7 @@ import Wire
         }
     }
 
-    @Test func `Segments of a complete set are late for ten minutes, and then the message may come again`() {
+    @Test func `segments of a complete set are late for ten minutes, and then the message may come again`() {
         var assembler = SegmentAssembler()
         _ = assembler.add(segments)
         let almost = Timestamp.start.advanced(by: .seconds(599))
@@ -59,7 +59,7 @@ import Wire
         #expect(results.last?.message == message)
     }
 
-    @Test func `A set that is completed again from the journal is late for ten minutes after that, and then forgotten`() {
+    @Test func `a set that is completed again from the journal is late for ten minutes after that, and then forgotten`() {
         var assembler = SegmentAssembler()
         _ = assembler.add(segments)
         let again = Timestamp.start.advanced(by: .seconds(300))
@@ -72,7 +72,7 @@ import Wire
         #expect(assembler.add(segments[0], id: 9, signer: nil, now: after) == .incomplete(evicted: []))
     }
 
-    @Test func `An incomplete set is given up ten minutes after its first segment`() throws {
+    @Test func `an incomplete set is given up ten minutes after its first segment`() throws {
         var assembler = SegmentAssembler()
         let signer = try Signers.key(1)
         _ = assembler.add(segments[1], id: 2, signer: signer, now: .start)
@@ -84,7 +84,7 @@ import Wire
         #expect(assembler.byteCount == 0)
     }
 
-    @Test func `A set whose hash does not match is returned completely and forgotten`() {
+    @Test func `a set whose hash does not match is returned completely and forgotten`() {
         var assembler = SegmentAssembler()
         _ = assembler.add(.data(0, of: 2), id: 1)
         #expect(assembler.add(.data(1, of: 2), id: 2) == .invalid(.hashMismatch, ids: [1, 2]))
@@ -92,7 +92,7 @@ import Wire
         #expect(assembler.add(.data(0, of: 2), id: 3) == .incomplete(evicted: []))
     }
 
-    @Test func `The number of remembered completed sets is bounded`() {
+    @Test func `the number of remembered completed sets is bounded`() {
         var limits = SegmentAssembler.Limits()
         limits.maximumCompletedSetCount = 2
         var assembler = SegmentAssembler(limits: limits)

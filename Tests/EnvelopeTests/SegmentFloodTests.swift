@@ -29,7 +29,7 @@ struct SegmentFloodTests {
         return limits
     }
 
-    @Test func `Forty thousand sets of a thousand signers cost no more than the limits, and every id comes back`() throws {
+    @Test func `forty thousand sets of a thousand signers cost no more than the limits, and every id comes back`() throws {
         let signers = try (1...1_100).map { try Signers.key($0) }
         let limits = SegmentAssembler.Limits()
         var assembler = SegmentAssembler(limits: limits)
@@ -53,7 +53,7 @@ struct SegmentFloodTests {
         #expect(assembler.byteCount == 0)
     }
 
-    @Test func `A signer's flood displaces only its own sets, the longest waiting first`() throws {
+    @Test func `a signer's flood displaces only its own sets, the longest waiting first`() throws {
         let (victim, attacker) = (try Signers.key(1), try Signers.key(2))
         var assembler = SegmentAssembler(limits: Self.smallLimits)
         var random = SplitMix64(seed: 3)
@@ -69,7 +69,7 @@ struct SegmentFloodTests {
         #expect(assembler.add(segments[1], id: -2, signer: victim, now: .start) == .complete(message, ids: [-2, -1]))
     }
 
-    @Test func `A signer's set with the newest segment is dropped last; a duplicate does not count`() {
+    @Test func `a signer's set with the newest segment is dropped last; a duplicate does not count`() {
         var assembler = SegmentAssembler(limits: Self.smallLimits)
         var flood = Flood()
         let (first, second) = (SegmentMessage.data(0, of: 3, hash: .zeros(32)), SegmentMessage.data(0, of: 3))
@@ -82,7 +82,7 @@ struct SegmentFloodTests {
         #expect(results == [[-1], [1], [2], [3], [4], [5], [6], [7], [8], [-4, -2]].map { .incomplete(evicted: $0) })
     }
 
-    @Test func `The bytes of a signer are bounded like its sets`() throws {
+    @Test func `the bytes of a signer are bounded like its sets`() throws {
         let attacker = try Signers.key(2)
         var assembler = SegmentAssembler(limits: Self.smallLimits)
         _ = assembler.add(.data(0, of: 2), id: -1)
@@ -94,7 +94,7 @@ struct SegmentFloodTests {
         #expect(assembler.setCount == 4)
     }
 
-    @Test func `A flood of many signers displaces the set that waited longest for a segment`() throws {
+    @Test func `a flood of many signers displaces the set that waited longest for a segment`() throws {
         var assembler = SegmentAssembler(limits: Self.smallLimits)
         let (first, second) = (try Signers.key(1), try Signers.key(2))
         _ = assembler.add(.data(0, of: 3), id: -1, signer: first)
@@ -113,7 +113,7 @@ struct SegmentFloodTests {
     }
 
     /// Measured at 145 bytes of memory a segment, besides its payload.
-    @Test func `Segments of one byte count with the memory that they take`() {
+    @Test func `segments of one byte count with the memory that they take`() {
         var assembler = SegmentAssembler()
         for set in 0..<10 as Range<UInt8> {
             for index in 0..<500 as Range<UInt32> {
@@ -127,7 +127,7 @@ struct SegmentFloodTests {
     }
 
     @Test(arguments: 5..<10 as Range<UInt64>)
-    func `For any input every id is returned once and the byte count is correct, although the clock is set back`(seed: UInt64) throws {
+    func `for any input every id is returned once and the byte count is correct, although the clock is set back`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let signers = [nil, try Signers.key(1), try Signers.key(2), try Signers.key(3)]
         var assembler = SegmentAssembler(limits: Self.smallLimits)

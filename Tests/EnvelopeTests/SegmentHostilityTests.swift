@@ -49,7 +49,7 @@ import Wire
     ]
 
     @Test(arguments: cases)
-    func `An impossible or contradictory segment is rejected at no cost`(_ hostile: Case) {
+    func `an impossible or contradictory segment is rejected at no cost`(_ hostile: Case) {
         var assembler = SegmentAssembler()
         for (number, message) in hostile.held.enumerated() {
             #expect(assembler.add(message, id: Int64(number)) == .incomplete(evicted: []))
@@ -61,7 +61,7 @@ import Wire
     }
 
     /// Each segment differs from one of ``cases`` in one thing.
-    @Test func `A segment at a limit that agrees with the held ones is kept`() {
+    @Test func `a segment at a limit that agrees with the held ones is kept`() {
         let kept: [(name: String, held: [SegmentMessage], added: SegmentMessage)] = [
             ("hash of 32 bytes", [], .parity(0, of: 1)),
             ("last index", [], .data(1, of: 2)),
@@ -90,7 +90,7 @@ import Wire
         }
     }
 
-    @Test func `After a contradiction the set can still be completed`() {
+    @Test func `after a contradiction the set can still be completed`() {
         var random = SplitMix64(seed: 1)
         let message = random.message(20)
         let segments = Segmenter(segmentByteCount: 10).segment(message)
@@ -102,7 +102,7 @@ import Wire
         #expect(assembler.add(segments[1], id: 7, signer: nil, now: .start) == .complete(message, ids: [0, 7]))
     }
 
-    @Test func `Truncated or altered bytes cause no crash`() {
+    @Test func `truncated or altered bytes cause no crash`() {
         var random = SplitMix64(seed: 2)
         let segments = Segmenter(segmentByteCount: 10).segment(random.message(85))
         var assembler = SegmentAssembler()

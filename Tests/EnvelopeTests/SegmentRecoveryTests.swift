@@ -12,7 +12,7 @@ struct SegmentRecoveryTests {
     }
 
     @Test(arguments: [(8, 1), (15, 1), (16, 2), (24, 3)])
-    func `The message is rebuilt whichever segments are lost, up to the number of parity segments`(dataCount: Int, parityCount: Int) {
+    func `the message is rebuilt whichever segments are lost, up to the number of parity segments`(dataCount: Int, parityCount: Int) {
         var random = SplitMix64(seed: UInt64(dataCount))
         // The last segment is shorter, and has zeros before its end.
         let message = random.message(4 * (dataCount - 1)) + [0, 0, 16]
@@ -30,7 +30,7 @@ struct SegmentRecoveryTests {
         }
     }
 
-    @Test func `A set with one segment too few stays incomplete`() {
+    @Test func `a set with one segment too few stays incomplete`() {
         var random = SplitMix64(seed: 1)
         let segments = Segmenter(segmentByteCount: 4).segment(random.message(64))
         for lost in Self.combinations(3, below: segments.count) {
@@ -40,7 +40,7 @@ struct SegmentRecoveryTests {
         }
     }
 
-    @Test func `Any 28 of 256 shards may be lost`() {
+    @Test func `any 28 of 256 shards may be lost`() {
         var random = SplitMix64(seed: 2)
         let message = random.message(4 * 228 - 1)
         let segments = Segmenter(segmentByteCount: 4).segment(message)
@@ -52,7 +52,7 @@ struct SegmentRecoveryTests {
         }
     }
 
-    @Test func `A message with too many segments for parity needs all of them`() {
+    @Test func `a message with too many segments for parity needs all of them`() {
         var random = SplitMix64(seed: 3)
         let message = random.message(4 * 257)
         let segments = Segmenter(segmentByteCount: 4).segment(message)
@@ -63,7 +63,7 @@ struct SegmentRecoveryTests {
         #expect(results.compactMap(\.message).count == 1)
     }
 
-    @Test func `Every order of arrival gives the message once`() {
+    @Test func `every order of arrival gives the message once`() {
         var random = SplitMix64(seed: 4)
         let message = random.message(13)
         let segments = Segmenter(segmentByteCount: 3).segment(message)
@@ -87,7 +87,7 @@ struct SegmentRecoveryTests {
     }
 
     @Test(arguments: 0..<50 as Range<UInt64>)
-    func `A message with shuffled, repeated and lost segments is assembled once`(seed: UInt64) {
+    func `a message with shuffled, repeated and lost segments is assembled once`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let segmentByteCount = Int.random(in: 1...40, using: &random)
         let message = random.message(Int.random(in: segmentByteCount + 1...min(2_000, 1_024 * segmentByteCount), using: &random))
@@ -101,7 +101,7 @@ struct SegmentRecoveryTests {
         #expect(assembler.setCount == 0)
     }
 
-    @Test func `Segments of the usual size are assembled, also if the last one has a single byte`() {
+    @Test func `segments of the usual size are assembled, also if the last one has a single byte`() {
         let segmenter = Segmenter()
         #expect(segmenter.segmentByteCount == 786_432)
         let message = [UInt8](repeating: 0, count: 786_432) + [16]

@@ -7,13 +7,13 @@ import Wire
 
 @Suite(.safetyNet) struct SegmentationVectorTests {
     @Test(arguments: try SegmentationVectors.load().cuts)
-    func `A message is segmented as by the reference`(_ vector: SegmentationVectors.Cut) {
+    func `a message is segmented as by the reference`(_ vector: SegmentationVectors.Cut) {
         let segments = Segmenter(segmentByteCount: vector.segmentByteCount).segment(vector.payload.bytes)
         #expect(segments == vector.segments.map(\.raw.bytes))
     }
 
     @Test(arguments: try SegmentationVectors.load().cuts.filter { $0.segments.count > 1 })
-    func `Segments of the reference are assembled`(_ vector: SegmentationVectors.Cut) {
+    func `segments of the reference are assembled`(_ vector: SegmentationVectors.Cut) {
         var assembler = SegmentAssembler()
         let messages = assembler.add(vector.segments.map(\.raw.bytes)).compactMap(\.message)
         #expect(messages == [vector.payload.bytes])
@@ -21,7 +21,7 @@ import Wire
     }
 
     @Test(arguments: try SegmentationVectors.load().feedings)
-    func `The assembler delivers when the reference does, in any order`(_ vector: SegmentationVectors.Feeding) throws {
+    func `the assembler delivers when the reference does, in any order`(_ vector: SegmentationVectors.Feeding) throws {
         let signers = ["alice": try Signers.key(1), "bob": try Signers.key(2)]
         var assembler = SegmentAssembler()
         for (number, step) in vector.steps.enumerated() {
@@ -53,7 +53,7 @@ import Wire
             ("malformed: only parity", [.incomplete(evicted: [])]),
             ("complete but the hash does not match", [.incomplete(evicted: []), .invalid(.hashMismatch, ids: [0, 1])]),
         ] as [(String, [SegmentAssembler.Result])])
-    func `Segments that the reference rejects have a reason`(name: String, results: [SegmentAssembler.Result]) throws {
+    func `segments that the reference rejects have a reason`(name: String, results: [SegmentAssembler.Result]) throws {
         let vector = try #require(try SegmentationVectors.load().feedings.first { $0.name == name })
         var assembler = SegmentAssembler()
         #expect(assembler.add(vector.steps.map(\.segment.bytes)) == results)
@@ -81,7 +81,7 @@ import Wire
         let worlds: [World]
     }
 
-    @Test func `A registration in segments, one of them lost, is rebuilt from the envelopes of a reference client`() throws {
+    @Test func `a registration in segments, one of them lost, is rebuilt from the envelopes of a reference client`() throws {
         let worlds = try Vectors.load("08_e2e", as: File.self).worlds
         let world = try #require(worlds.first { $0.name == "segmented registration" })
         let server = try world.server_private_key.privateKey()

@@ -57,8 +57,8 @@ import Testing
         var testDescription: String { content_topic }
     }
 
-    @Test("A key's topics have the reference's names, topics and symmetric keys", arguments: try File.load().keys)
-    func keyTopics(_ vector: KeyTopics) throws {
+    @Test(arguments: try File.load().keys)
+    func `a key's topics have the reference's names, topics and symmetric keys`(_ vector: KeyTopics) throws {
         let key = try PublicKey(uncompressed: vector.public_key_uncompressed.bytes)
         #expect(TopicName.partition(of: key) == vector.partition)
         vector.personal_discovery.check(.personal(key))
@@ -68,8 +68,7 @@ import Testing
         vector.query_chat.check(.query(key.hash, .plain))
     }
 
-    @Test("The specification's query topic has another name, topic and key")
-    func prefixedQuery() {
+    @Test func `the specification's query topic has another name, topic and key`() {
         let hash = Digest64(repeating: 7)
         let plain = TopicName.query(hash, .plain)
         let prefixed = TopicName.query(hash, .prefixed)
@@ -78,21 +77,19 @@ import Testing
         #expect(prefixed.deriveSymmetricKey().exposed != plain.deriveSymmetricKey().exposed)
     }
 
-    @Test("Public chats have the reference's topics, also for empty and non-ASCII names", arguments: try File.load().publicChats)
-    func publicChat(_ vector: NamedTopic) {
+    @Test(arguments: try File.load().publicChats)
+    func `public chats have the reference's topics, also for empty and non-ASCII names`(_ vector: NamedTopic) {
         vector.check(TopicName(vector.name))
     }
 
     /// The reference accepts any number of digits. The server ignores a content topic that does not have the exact form (PROTOCOL.md §2).
-    @Test("Only the exact form is a topic", arguments: try File.load().parseContentTopic)
-    func parsing(_ vector: Parsing) {
+    @Test(arguments: try File.load().parseContentTopic) func `only the exact form is a topic`(_ vector: Parsing) {
         let isExact = vector.content_topic.utf8.count == 24 && vector.topic != nil
         #expect(
             Topic(contentTopic: vector.content_topic) == (isExact ? vector.topic.flatMap { UInt32($0, radix: 16) } : nil).map(Topic.init))
     }
 
-    @Test("A wrong byte anywhere makes another topic or none")
-    func everyByte() {
+    @Test func `a wrong byte anywhere makes another topic or none`() {
         let exact = Array("/waku/1/0x01020304/rfc26".utf8)
         for index in exact.indices {
             var bytes = exact

@@ -23,8 +23,8 @@ import Wire
         var testDescription: String { name }
     }
 
-    @Test("The message hash is the reference's", arguments: try Vectors.load("10_message_hash", as: File.self).hashes)
-    func hash(_ vector: Case) throws {
+    @Test(arguments: try Vectors.load("10_message_hash", as: File.self).hashes)
+    func `the message hash is the reference's`(_ vector: Case) throws {
         let message = try WakuMessage.decode(vector.protobuf.bytes)
         #expect(message.contentTopic == vector.content_topic)
         #expect(message.payload == vector.payload.bytes)
@@ -33,8 +33,7 @@ import Wire
         #expect(WakuEnvelope(pubsubTopic: vector.pubsub_topic, message: message).hash.bytes == vector.hash.bytes)
     }
 
-    @Test("The message hash does not cover version and ephemeral")
-    func notHashed() {
+    @Test func `the message hash does not cover version and ephemeral`() {
         var envelope = WakuEnvelope(pubsubTopic: "/waku/2/rs/16/32", message: WakuMessage())
         let hash = envelope.hash
         envelope.message.version = 1

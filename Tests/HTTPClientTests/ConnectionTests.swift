@@ -15,16 +15,14 @@ import Testing
         }
     }
 
-    @Test("consecutive requests share one connection")
-    func keepAlive() async throws {
+    @Test func `consecutive requests share one connection`() async throws {
         let server = try echoServer()
         let client = HTTPClient()
         for number in 0..<20 { #expect(try await client.send(.to(server.url + "/\(number)")).text == "/\(number)") }
         #expect(server.connectionCount == 1)
     }
 
-    @Test("concurrent requests each get their own response over a bounded number of connections")
-    func concurrency() async throws {
+    @Test func `concurrent requests each get their own response over a bounded number of connections`() async throws {
         let server = try echoServer()
         let client = HTTPClient(configuration: .init(maximumConnectionsPerHost: 4))
         try await withThrowingTaskGroup { group in
@@ -109,8 +107,7 @@ import Testing
         #expect(server.connectionCount == 1)
     }
 
-    @Test("the time-out includes the wait for a free connection")
-    func timeoutInQueue() async throws {
+    @Test func `the time-out includes the wait for a free connection`() async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in
             if let request = connection.readRequest() { seen.append(request) }
@@ -136,10 +133,8 @@ import Testing
         }
     }
 
-    @Test(
-        "a POST, PUT or DELETE is not sent again when a kept connection closes",
-        arguments: [HTTPRequest.Method.post, .put, .delete])
-    func noSilentRepetition(method: HTTPRequest.Method) async throws {
+    @Test(arguments: [HTTPRequest.Method.post, .put, .delete])
+    func `a POST, PUT or DELETE is not sent again when a kept connection closes`(method: HTTPRequest.Method) async throws {
         let seen = Recorder<String>()
         let server = try forgetfulServer(seen)
         let client = HTTPClient()
@@ -149,8 +144,7 @@ import Testing
         #expect(seen.all.count == 2)
     }
 
-    @Test("a GET is sent again when a kept connection closes")
-    func repeatedGet() async throws {
+    @Test func `a GET is sent again when a kept connection closes`() async throws {
         let seen = Recorder<String>()
         let server = try forgetfulServer(seen)
         let client = HTTPClient()

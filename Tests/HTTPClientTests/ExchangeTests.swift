@@ -8,8 +8,8 @@ import Testing
 @Suite(.safetyNet) struct ExchangeTests {
     let client = HTTPClient()
 
-    @Test("a request arrives with method, headers and body as given", arguments: [HTTPRequest.Method.get, .post, .put, .delete])
-    func arrival(method: HTTPRequest.Method) async throws {
+    @Test(arguments: [HTTPRequest.Method.get, .post, .put, .delete])
+    func `a request arrives with method, headers and body as given`(method: HTTPRequest.Method) async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in
             while let request = connection.readRequest() {
@@ -32,8 +32,8 @@ import Testing
         #expect(!lines.contains { $0.hasPrefix("Expect") })
     }
 
-    @Test("a POST has a content type only if the caller sets it, and stays a POST without a body", arguments: [nil, "", "x"])
-    func noContentType(body: String?) async throws {
+    @Test(arguments: [nil, "", "x"])
+    func `a POST has a content type only if the caller sets it, and stays a POST without a body`(body: String?) async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in
             while let request = connection.readRequest() {
@@ -48,8 +48,7 @@ import Testing
         #expect(!request.contains("Content-Type"))
     }
 
-    @Test("a request contains no headers or body of the previous one")
-    func noTraces() async throws {
+    @Test func `a request contains no headers or body of the previous one`() async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in
             while let request = connection.readRequest() {
@@ -65,8 +64,7 @@ import Testing
         #expect(seen.all[2] == seen.all[3])
     }
 
-    @Test("a large body arrives completely, without a wait for 100 Continue")
-    func largeBody() async throws {
+    @Test func `a large body arrives completely, without a wait for 100 Continue`() async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in
             guard let request = connection.readRequest() else { return }
@@ -78,8 +76,7 @@ import Testing
         #expect(seen.all.contains { $0.hasSuffix("\r\n\r\n" + body) && !$0.contains("Expect:") })
     }
 
-    @Test("any status is a response", arguments: [200, 204, 400, 404, 429, 500, 503])
-    func statuses(status: Int) async throws {
+    @Test(arguments: [200, 204, 400, 404, 429, 500, 503]) func `any status is a response`(status: Int) async throws {
         let server = try RawServer { connection in
             _ = connection.readRequest()
             connection.respond(status: status)
@@ -87,8 +84,7 @@ import Testing
         #expect(try await client.send(.to(server.url)).status == status)
     }
 
-    @Test("a redirect is a response and is not followed")
-    func redirect() async throws {
+    @Test func `a redirect is a response and is not followed`() async throws {
         let server = try RawServer { connection in
             while connection.readRequest() != nil {
                 connection.write("HTTP/1.1 307 Temporary Redirect\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n")
@@ -99,8 +95,7 @@ import Testing
         #expect(response.headers["location"] == "/elsewhere")
     }
 
-    @Test("headers are found in any case, and those of interim responses are omitted")
-    func responseHeaders() async throws {
+    @Test func `headers are found in any case, and those of interim responses are omitted`() async throws {
         let server = try RawServer { connection in
             _ = connection.readRequest()
             connection.write("HTTP/1.1 103 Early Hints\r\nRetry-After: 1\r\n\r\n")
@@ -113,8 +108,7 @@ import Testing
         #expect(headers["absent"] == nil)
     }
 
-    @Test("a body arrives completely in chunks or up to the end of the connection")
-    func framing() async throws {
+    @Test func `a body arrives completely in chunks or up to the end of the connection`() async throws {
         let server = try RawServer { connection in
             guard let request = connection.readRequest() else { return }
             let isChunked = request.hasPrefix("GET /chunked")

@@ -9,19 +9,18 @@ import Testing
     let client = HTTPClient()
 
     @Test(
-        "a URL that is not http or https is rejected before a request is sent",
         arguments: [
             "", "gorush", "/api/push", "ftp://127.0.0.1/", "file:///etc/passwd", "http://", "http://a b/", "http://a/\r\nX: y",
             "http://ä/",
         ])
-    func invalidURL(url: String) async {
+    func `a URL that is not http or https is rejected before a request is sent`(url: String) async {
         let error = await failure(client, .to(url))
         #expect(error?.requestMayHaveArrived == false)
         #expect(error?.kind == .invalidURL || error?.kind == .unknownHost)
     }
 
-    @Test("an invalid header is rejected", arguments: [("X", "a\r\nY: b"), ("X\n", "a"), ("X: y", "a"), ("", "a"), ("X", "a\0")])
-    func invalidHeader(name: String, value: String) async throws {
+    @Test(arguments: [("X", "a\r\nY: b"), ("X\n", "a"), ("X: y", "a"), ("", "a"), ("X", "a\0")])
+    func `an invalid header is rejected`(name: String, value: String) async throws {
         let server = try RawServer { connection in
             while connection.readRequest() != nil { connection.respond() }
         }
@@ -30,16 +29,14 @@ import Testing
         #expect(try await client.send(.to(server.url, headers: [("X", "a")])).status == 200)
     }
 
-    @Test("a request to a closed port has not arrived")
-    func refused() async throws {
+    @Test func `a request to a closed port has not arrived`() async throws {
         let server = try RawServer { _ in }
         let url = server.url
         server.stop()
         #expect(await failure(client, .to(url, .post)) == HTTPError(.couldNotConnect, requestMayHaveArrived: false))
     }
 
-    @Test("a request to a server that never responds times out, and may have arrived")
-    func silence() async throws {
+    @Test func `a request to a server that never responds times out, and may have arrived`() async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in
             while let request = connection.readRequest() { seen.append(request) }
@@ -48,16 +45,14 @@ import Testing
         #expect(error == HTTPError(.timedOut, requestMayHaveArrived: true))
     }
 
-    @Test("a request without a TLS handshake times out, and has not arrived")
-    func silentHandshake() async throws {
+    @Test func `a request without a TLS handshake times out, and has not arrived`() async throws {
         let server = try RawServer { $0.waitForEnd() }
         let url = server.url.replacingOccurrences(of: "http:", with: "https:")
         let error = await failure(client, .to(url, .post, body: "{}")) { server.connectionCount > 0 }
         #expect(error == HTTPError(.timedOut, requestMayHaveArrived: false))
     }
 
-    @Test("a peer that does not speak TLS is a TLS error")
-    func noTLS() async throws {
+    @Test func `a peer that does not speak TLS is a TLS error`() async throws {
         let server = try RawServer { connection in
             connection.respond(status: 400)
             connection.waitForEnd()
@@ -66,10 +61,8 @@ import Testing
         #expect(await failure(client, .to(url, .post)) == HTTPError(.tls, requestMayHaveArrived: false))
     }
 
-    @Test(
-        "a truncated response is an error", arguments: ["", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc"],
-        [true, false])
-    func brokenOff(beginning: String, isReset: Bool) async throws {
+    @Test(arguments: ["", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc"], [true, false])
+    func `a truncated response is an error`(beginning: String, isReset: Bool) async throws {
         let server = try RawServer { connection in
             _ = connection.readRequest()
             connection.write(beginning)
@@ -80,8 +73,8 @@ import Testing
         #expect(error?.kind == .connectionLost || error?.kind == .malformedResponse)
     }
 
-    @Test("a response that is not HTTP is an error", arguments: ["SSH-2.0-OpenSSH_9.2\r\n", "<html></html>"])
-    func malformed(answer: String) async throws {
+    @Test(arguments: ["SSH-2.0-OpenSSH_9.2\r\n", "<html></html>"])
+    func `a response that is not HTTP is an error`(answer: String) async throws {
         let server = try RawServer { connection in
             _ = connection.readRequest()
             connection.write(answer)
@@ -89,9 +82,8 @@ import Testing
         #expect(await failure(client, .to(server.url)) == HTTPError(.malformedResponse, requestMayHaveArrived: true))
     }
 
-    @Test(
-        "a body over the limit is an error, with or without Content-Length", arguments: ["Content-Length: 11", "Connection: close"])
-    func bodyTooLarge(header: String) async throws {
+    @Test(arguments: ["Content-Length: 11", "Connection: close"])
+    func `a body over the limit is an error, with or without Content-Length`(header: String) async throws {
         let server = try RawServer { connection in
             _ = connection.readRequest()
             connection.write("HTTP/1.1 200 OK\r\n\(header)\r\n\r\n01234567890")
@@ -101,8 +93,7 @@ import Testing
         #expect(try await client.send(.to(server.url, maximumResponseBodyByteCount: 11)).body.count == 11)
     }
 
-    @Test("an endless header is an error")
-    func headerTooLarge() async throws {
+    @Test func `an endless header is an error`() async throws {
         let server = try RawServer { connection in
             let hasEnd = connection.readRequest()?.hasPrefix("GET /end ") == true
             let lines = String(repeating: "X-Header: value\r\n", count: hasEnd ? 3_000 : 10_000)
@@ -113,8 +104,7 @@ import Testing
         #expect(try await client.send(.to(server.url + "/end")).status == 200)
     }
 
-    @Test("the cancellation of the task aborts the transfer")
-    func cancellation() async throws {
+    @Test func `the cancellation of the task aborts the transfer`() async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in
             if let request = connection.readRequest() { seen.append(request) }
@@ -128,8 +118,7 @@ import Testing
         #expect(await seen.wait(for: 2).last == "closed")
     }
 
-    @Test("a task that is already cancelled sends nothing")
-    func cancelledBefore() async throws {
+    @Test func `a task that is already cancelled sends nothing`() async throws {
         let server = try RawServer { $0.waitForEnd() }
         let task = Task {
             await Recorder<Int>().wait(for: 1)  // until cancelled
@@ -140,8 +129,7 @@ import Testing
         #expect(server.connectionCount == 0)
     }
 
-    @Test("a shutdown ends the requests in flight and rejects later ones")
-    func shutdown() async throws {
+    @Test func `a shutdown ends the requests in flight and rejects later ones`() async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in
             if let request = connection.readRequest() { seen.append(request) }

@@ -11,8 +11,7 @@ import Testing
 
 /// What `pushctl doctor` and `trace` say about a push that was not delivered.
 @Suite(.safetyNet) struct RemedyTests {
-    @Test("Each reason for which a push was not delivered has a remedy", arguments: PushReason.allCases)
-    func reason(reason: PushReason) {
+    @Test(arguments: PushReason.allCases) func `each reason for which a push was not delivered has a remedy`(reason: PushReason) {
         // Nobody has to correct these, or nobody knows how.
         let others: Set<PushReason> = [.unknownText, .unregistered, .forgotten, .withdrawn, .restored, .unused]
         #expect((Remedy.of(reason.rawValue) == nil) == others.contains(reason), "\(reason)")

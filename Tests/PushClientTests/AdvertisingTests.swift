@@ -46,8 +46,8 @@ struct AdvertisingTests {
         try await Set(client.devices(of: alice.publicKey, refreshes: true).map(\.server))
     }
 
-    @Test("a client stops using a server that is no longer advertised, whichever server had the higher version", arguments: [0, 1])
-    func droppedServer(kept: Int) async throws {
+    @Test(arguments: [0, 1])
+    func `a client stops using a server that is no longer advertised, whichever server had the higher version`(kept: Int) async throws {
         let client = try await registering()
         _ = try await client.register(device, with: both)
         network.time.advance(by: .seconds(1))
@@ -55,8 +55,7 @@ struct AdvertisingTests {
         #expect(try await servers(sending()) == [both[kept]])
     }
 
-    @Test("a repeated old advertisement is ignored")
-    func repeated() async throws {
+    @Test func `a repeated old advertisement is ignored`() async throws {
         let client = try await registering()
         _ = try await client.register(device, with: [first.identity])
         let old = try #require(advertisements.last)
@@ -68,8 +67,7 @@ struct AdvertisingTests {
         #expect(try await servers(sending()) == Set(both))
     }
 
-    @Test("a device that unregisters everywhere advertises it once, and senders stop querying its servers")
-    func withdrawn() async throws {
+    @Test func `a device that unregisters everywhere advertises it once, and senders stop querying its servers`() async throws {
         let client = try await registering()
         _ = try await client.register(device, with: both)
         let old = try #require(advertisements.last)
@@ -93,8 +91,7 @@ struct AdvertisingTests {
         #expect(try await servers(sender) == [first.identity])
     }
 
-    @Test("the unregistration of one device leaves the other registered")
-    func withdrawnDevice() async throws {
+    @Test func `the unregistration of one device leaves the other registered`() async throws {
         let phone = try await registering("phone")
         _ = try await phone.register(device, with: both)
         _ = try await registering("tablet").register(device, with: both)
@@ -103,8 +100,7 @@ struct AdvertisingTests {
         #expect(try await sending().devices(of: alice.publicKey).map(\.installationID) == ["tablet", "tablet"])
     }
 
-    @Test("an unregistration is advertised later if the node was down")
-    func withdrawnLater() async throws {
+    @Test func `an unregistration is advertised later if the node was down`() async throws {
         let client = try await registering()
         _ = try await client.register(device, with: [first.identity])
         network.setDown(true)
@@ -115,8 +111,7 @@ struct AdvertisingTests {
         #expect(advertisements.count == 2)
     }
 
-    @Test("an unregistration is not advertised if the registration never was")
-    func neverAdvertised() async throws {
+    @Test func `an unregistration is not advertised if the registration never was`() async throws {
         let client = try await registering()
         first.fault = .isSilent
         _ = try await client.register(device, with: [first.identity])
@@ -124,8 +119,7 @@ struct AdvertisingTests {
         #expect(advertisements.isEmpty)
     }
 
-    @Test("followers learn of a new server and of the withdrawal live, and query the tokens of contacts")
-    func following() async throws {
+    @Test func `followers learn of a new server and of the withdrawal live, and query the tokens of contacts`() async throws {
         let bob = Identity(.test(8))
         let client = try await registering()
         let sender = SendingClient(identity: bob, node: network.node, state: MemoryState())
@@ -152,8 +146,7 @@ struct AdvertisingTests {
         #expect(try await sender.push(message, to: [Recipient(alice.publicKey)]).map(\.outcome) == [.unknown])
     }
 
-    @Test("a follower reports an unreachable node once, and continues when the node is back")
-    func followingThroughTrouble() async throws {
+    @Test func `a follower reports an unreachable node once, and continues when the node is back`() async throws {
         let client = try await registering()
         _ = try await client.register(device, with: [first.identity])
         network.setDown(true)
@@ -173,8 +166,7 @@ struct AdvertisingTests {
         #expect(await network.time.pass(while: { await events.next() })?.kind == .learned)
     }
 
-    @Test("devices are notified in the order of their last advertisement, then those that advertise nothing, the newest registration first")
-    func activity() async throws {
+    @Test func `devices are notified by their last advertisement, then by the newest registration`() async throws {
         let phone = try await registering("phone")
         for (name, advertises) in [("silent", false), ("newer silent", false), ("desktop", true)] {
             _ = try await registering(name, advertises: advertises).register(device, with: [first.identity])
@@ -193,8 +185,7 @@ struct AdvertisingTests {
         #expect(try await client.push(message, to: [wanted]).map(\.installationID) == ["newer silent", "silent"])
     }
 
-    @Test("two contacts that share a state file do not share the tokens that were encrypted for one of them")
-    func sharedState() async throws {
+    @Test func `two contacts that share a state file do not share the tokens that were encrypted for one of them`() async throws {
         let (bob, carol) = (Identity(.test(8)), Identity(.test(9)))
         var device = device
         device.audience = .contacts([bob.publicKey])

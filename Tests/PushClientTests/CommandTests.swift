@@ -20,8 +20,7 @@ struct CommandTests {
         folder = try TemporaryFolder()
     }
 
-    @Test("a device is registered, queried, notified and unregistered, and every result is JSON")
-    func mainFlow() async throws {
+    @Test func `a device is registered, queried, notified and unregistered, and every result is JSON`() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let environment = ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile]
             func pushctl(_ arguments: String...) async throws -> ChildProcess.Ended { try await run(arguments + ["--json"], environment) }
@@ -59,8 +58,7 @@ struct CommandTests {
         }
     }
 
-    @Test("a device is advertised, and watch shows the messages for a key")
-    func advertiseAndWatch() async throws {
+    @Test func `a device is advertised, and watch shows the messages for a key`() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let environment = ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile]
             #expect(try await run(["advertise"], environment).exitCode == 78)
@@ -81,8 +79,7 @@ struct CommandTests {
         }
     }
 
-    @Test("a repeated registration has a higher version, and the same access token until a contact is removed")
-    func remembering() async throws {
+    @Test func `a repeated registration has a higher version, and the same access token until a contact is removed`() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             let contact = try Identity(privateKeyHex: String(repeating: "7a", count: 32)).publicKey.hex
             func pushctl(_ arguments: [String]) async throws -> Receipt {
@@ -120,8 +117,7 @@ struct CommandTests {
         }
     }
 
-    @Test("an unreachable server does not keep a device from another one, and an unusable state exits with 78")
-    func otherServer() async throws {
+    @Test func `an unreachable server does not keep a device from another one, and an unusable state exits with 78`() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             func register(_ server: String, _ options: String...) async throws -> ChildProcess.Ended {
                 try await run(
@@ -143,8 +139,7 @@ struct CommandTests {
         }
     }
 
-    @Test("several servers get the same registration, and a refusal by one does not affect the others")
-    func severalServers() async throws {
+    @Test func `several servers get the same registration, and a refusal by one does not affect the others`() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             let silent = PushClient.PublicKey(PrivateKey.test(2).publicKey).hex
             let arguments = ["--server", silent, "--server", server, "--timeout", "10ms", "--node", url, "--key-file", keyFile, "--json"]
@@ -158,8 +153,7 @@ struct CommandTests {
         }
     }
 
-    @Test("without a server option, an owner is found and notified as by an app, also by contacts with their own key")
-    func anywhere() async throws {
+    @Test func `without a server option, an owner is found and notified as by an app, also by contacts with their own key`() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let contact = String(repeating: "7a", count: 32)
             let registered = try await run(
@@ -179,8 +173,7 @@ struct CommandTests {
         }
     }
 
-    @Test("the doctor finds a healthy server healthy, and unregisters its test device")
-    func doctor() async throws {
+    @Test func `the doctor finds a healthy server healthy, and unregisters its test device`() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             let ended = try await run(["doctor", "--node", url, "--server", server, "--json"])
             #expect(ended.exitCode == 0)
@@ -191,8 +184,7 @@ struct CommandTests {
         }
     }
 
-    @Test("the doctor has a given device notified once")
-    func doctorNotifies() async throws {
+    @Test func `the doctor has a given device notified once`() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             let token = String(repeating: "ab", count: 32)
             let ended = try await run([
@@ -204,8 +196,7 @@ struct CommandTests {
         }
     }
 
-    @Test("at a node without a store the doctor says so, and does all with --own-node")
-    func doctorAtOwnNode() async throws {
+    @Test func `at a node without a store the doctor says so, and does all with --own-node`() async throws {
         try await withNode(subscribedTo: [], hasStore: false) { url, fake in
             let arguments = ["doctor", "--node", url, "--server", server]
             let refused = try await run(arguments)
@@ -217,8 +208,7 @@ struct CommandTests {
         }
     }
 
-    @Test("at go-waku, which has no store, the doctor names --own-node once, also as the advice in JSON")
-    func doctorAtGoWaku() async throws {
+    @Test func `at go-waku, which has no store, the doctor names --own-node once, also as the advice in JSON`() async throws {
         let node = try RawServer { connection in
             while connection.readRequest() != nil { connection.respond(status: 500, body: "no suitable peers found") }
         }
@@ -229,8 +219,7 @@ struct CommandTests {
         #expect(json.output.contains("add --own-node"), "\(json.output)")
     }
 
-    @Test("with --own-node, watch takes and shows all messages in the node's cache")
-    func watchOwnNode() async throws {
+    @Test func `with --own-node, watch takes and shows all messages in the node's cache`() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let environment = ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile]
             #expect(try await run(["register", "--device-token", "token", "--token-type", "firebase"], environment).exitCode == 0)
@@ -248,8 +237,7 @@ struct CommandTests {
         }
     }
 
-    @Test("watch shows a message when it arrives", arguments: [[], ["--own-node"]])
-    func watchLive(options: [String]) async throws {
+    @Test(arguments: [[], ["--own-node"]]) func `watch shows a message when it arrives`(options: [String]) async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let receipt = try await run(
                 ["register", "--device-token", "token", "--token-type", "firebase", "--json"],
@@ -265,8 +253,7 @@ struct CommandTests {
         }
     }
 
-    @Test("the doctor names the failed step and a remedy")
-    func doctorFindsFault() async throws {
+    @Test func `the doctor names the failed step and a remedy`() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             let arguments = ["doctor", "--node", url, "--server", server, "--timeout", "1ms"]
             fake.refuseRegistrations(with: [.internalError])
@@ -282,8 +269,7 @@ struct CommandTests {
         #expect(unreachable.exitCode == 69 && unreachable.error.contains("--rest=true"))
     }
 
-    @Test("public keys are shown in all forms with their topics, and private keys never")
-    func keys() async throws {
+    @Test func `public keys are shown in all forms with their topics, and private keys never`() async throws {
         #expect(try await run(["keys", "--key-file", keyFile]).exitCode == 78)
         let made = try await run(["keys", "--key-file", keyFile, "--new"])
         #expect(made.exitCode == 0)
@@ -293,8 +279,7 @@ struct CommandTests {
         #expect(shown.publicKey == PushClient.PublicKey(PrivateKey.test(1).publicKey).hex)
     }
 
-    @Test("a refusal prints a plain sentence and exits with 1")
-    func refusal() async throws {
+    @Test func `a refusal prints a plain sentence and exits with 1`() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let arguments = [
                 "register", "--node", url, "--server", server, "--key-file", keyFile, "--device-token", "token", "--token-type", "firebase",
@@ -332,34 +317,30 @@ struct CommandTests {
     }
 
     @Test(
-        "wrong usage exits with 64",
         arguments: [
             ["query"], ["query", "--owner", "zz"], ["nonsense"], ["register", "--token-type", "apn", "--device-token", "token"],
             ["unregister"], ["register", "--device-token", "token", "--token-type", "firebase"],
             ["push", "--to", "0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798", "--access-token", "token"],
         ])
-    func usage(arguments: [String]) async throws {
+    func `wrong usage exits with 64`(arguments: [String]) async throws {
         let ended = try await run(arguments)
         #expect(ended.exitCode == 64)
         #expect(!ended.error.isEmpty && ended.output.isEmpty)
     }
 
-    @Test("a command that exits at once has the right exit code each time, whether it reached the node or not")
-    func ending() async throws {
+    @Test func `a command that exits at once has the right exit code each time, whether it reached the node or not`() async throws {
         // An exit while libcurl's thread started crashed two of three runs: twenty runs miss the crash once in 10^10 times.
         for _ in 0..<20 { #expect(try await run(["doctor"]).exitCode == 64) }
         for _ in 0..<5 { #expect(try await run(["doctor", "--server", server, "--node", "http://127.0.0.1:1"]).exitCode == 69) }
     }
 
-    @Test("an unreachable node exits with 69, and the message names its address")
-    func unreachable() async throws {
+    @Test func `an unreachable node exits with 69, and the message names its address`() async throws {
         let ended = try await run(["query", "--owner", server, "--server", server, "--node", "http://127.0.0.1:1"])
         #expect(ended.exitCode == 69)
         #expect(ended.error.contains("http://127.0.0.1:1"))
     }
 
-    @Test("an invalid environment and an unusable key file exit with 78")
-    func configuration() async throws {
+    @Test func `an invalid environment and an unusable key file exit with 78`() async throws {
         #expect(try await run(["query", "--owner", server], ["PUSHCTL_SERVER": "zz"]).exitCode == 78)
         #expect(try await run(["query", "--owner", server, "--server", server], ["PUSHCTL_NODE": "zz"]).exitCode == 78)
 

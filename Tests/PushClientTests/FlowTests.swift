@@ -37,8 +37,7 @@ struct FlowTests {
 
     // MARK: Finding
 
-    @Test("advertised devices need no query: servers receive only the push request")
-    func advertised() async throws {
+    @Test func `advertised devices need no query: servers receive only the push request`() async throws {
         _ = try await registering().register(device, with: both)
         let reports = try await sending().push(message, to: [Recipient(alice.publicKey)])
         #expect(reports.map(\.installationID) == ["phone"])
@@ -46,8 +45,7 @@ struct FlowTests {
         #expect(requests(to: first, of: .pushNotificationQuery) + requests(to: second, of: .pushNotificationQuery) == 0)
     }
 
-    @Test("devices without advertisement are queried at all servers, and then known for a day")
-    func queried() async throws {
+    @Test func `devices without advertisement are queried at all servers, and then known for a day`() async throws {
         _ = try await registering(advertises: false).register(device, with: both)
         let client = try sending()
         let devices = try await client.devices(of: alice.publicKey)
@@ -60,15 +58,13 @@ struct FlowTests {
         #expect(requests(to: first, of: .pushNotificationQuery) == 2)
     }
 
-    @Test("a server that listens on the specification's topic, and not on the reference's, is found too")
-    func prefixedForm() async throws {
+    @Test func `a server that listens on the specification's topic, and not on the reference's, is found too`() async throws {
         _ = try await registering(advertises: false).register(device, with: [first.identity])
         first.forgetTopics(.plain)
         #expect(try await sending().devices(of: alice.publicKey).count == 1)
     }
 
-    @Test("an owner without registration is not found, and not queried again at once")
-    func nobody() async throws {
+    @Test func `an owner without registration is not found, and not queried again at once`() async throws {
         let client = try sending()
         #expect(try await client.push(message, to: [Recipient(alice.publicKey)]).map(\.outcome) == [.unknown])
         let count = network.envelopes.count
@@ -90,8 +86,7 @@ struct FlowTests {
         #expect(try await PushServer(first.identity, node: network.node).query(.key(alice.publicKey)).devices.isEmpty)
     }
 
-    @Test("devices of followed contacts, and their changes, are known before a push is due")
-    func follow() async throws {
+    @Test func `devices of followed contacts, and their changes, are known before a push is due`() async throws {
         let registering = try await registering()
         _ = try await registering.register(device, with: [first.identity])
         let client = try sending()
@@ -110,8 +105,7 @@ struct FlowTests {
         }
     }
 
-    @Test("forged advertisements, and advertisements with a wrong grant, are rejected")
-    func forgedAdvertisement() async throws {
+    @Test func `forged advertisements, and advertisements with a wrong grant, are rejected`() async throws {
         var random = SecureRandom()
         func publish(_ info: PushNotificationQueryInfo, signer: PrivateKey) async throws {
             var advertisement = ContactCodeAdvertisement()
@@ -138,16 +132,14 @@ struct FlowTests {
         #expect(try await sending().devices(of: alice.publicKey).map(\.installationID) == ["phone"])
     }
 
-    @Test("the newest advertisement of an installation replaces the earlier one completely")
-    func newestAdvertisement() async throws {
+    @Test func `the newest advertisement of an installation replaces the earlier one completely`() async throws {
         let client = try await registering()
         _ = try await client.register(device, with: both)
         _ = try await client.register(device, with: [second.identity])
         #expect(try await sending().devices(of: alice.publicKey).map(\.server) == [second.identity])
     }
 
-    @Test("advertisements are repeated after half a day, and not before")
-    func repeated() async throws {
+    @Test func `advertisements are repeated after half a day, and not before`() async throws {
         let client = try await registering()
         _ = try await client.register(device, with: both)
         let topic = TopicName.contactCode(alice.publicKey.publicKey).topic.contentTopic
@@ -163,8 +155,7 @@ struct FlowTests {
 
     // MARK: Contacts
 
-    @Test("for contacts only: the token is in no advertisement, and only contacts find it at the servers")
-    func contactsOnly() async throws {
+    @Test func `for contacts only: the token is in no advertisement, and only contacts find it at the servers`() async throws {
         var device = device
         device.audience = .contacts([bob.publicKey])
         _ = try await registering().register(device, with: both)
@@ -186,8 +177,7 @@ struct FlowTests {
         #expect(network.envelopes.count == count && pushCount == 0)
     }
 
-    @Test("a response with hundreds of contacts comes in segments, and is assembled")
-    func segmentedAnswer() async throws {
+    @Test func `a response with hundreds of contacts comes in segments, and is assembled`() async throws {
         let network = FakeNetwork(serverCount: 1, segmenter: Segmenter(segmentByteCount: 1_000), clock: TestClock())
         var device = device
         device.audience = .contacts(Set((20..<250).map { PushClient.PublicKey(PrivateKey.test($0).publicKey) } + [bob.publicKey]))
@@ -197,8 +187,7 @@ struct FlowTests {
         #expect(try await sender.query(alice.publicKey).map(\.encryptedTokenCount) == [231])
     }
 
-    @Test("a removed contact cannot notify the device with the old token or a new one")
-    func removedContact() async throws {
+    @Test func `a removed contact cannot notify the device with the old token or a new one`() async throws {
         let client = try await registering()
         var device = device
         device.audience = .contacts([bob.publicKey, Identity(.test(9)).publicKey])
@@ -218,8 +207,7 @@ struct FlowTests {
 
     // MARK: Sending
 
-    @Test("a changed token is looked up, and the push is sent once, under the same message id")
-    func wrongToken() async throws {
+    @Test func `a changed token is looked up, and the push is sent once, under the same message id`() async throws {
         let client = try await registering()
         var device = device
         device.audience = .contacts([bob.publicKey, Identity(.test(9)).publicKey])
@@ -239,8 +227,7 @@ struct FlowTests {
         #expect((first.requests + second.requests).count { $0.type == .pushNotificationRequest } == 3)
     }
 
-    @Test("the client tries another server after 3 seconds of silence")
-    func silentServer() async throws {
+    @Test func `the client tries another server after 3 seconds of silence`() async throws {
         _ = try await registering().register(device, with: both)
         let client = try sending()
         let preferred = try #require(try await client.devices(of: alice.publicKey).max { $0.version < $1.version }).server
@@ -254,8 +241,7 @@ struct FlowTests {
         #expect(other.pushes.count == 1)
     }
 
-    @Test("a node that fails during a push does not hide the reports, but one that is down from the start does")
-    func nodeFails() async throws {
+    @Test func `a node that fails during a push does not hide the reports, but one that is down from the start does`() async throws {
         _ = try await registering().register(device, with: [first.identity])
         let client = try sending()
         _ = try await client.devices(of: alice.publicKey)
@@ -267,8 +253,7 @@ struct FlowTests {
         }
     }
 
-    @Test("with a single server, the client retries after INTERNAL_ERROR")
-    func internalError() async throws {
+    @Test func `with a single server, the client retries after INTERNAL_ERROR`() async throws {
         _ = try await registering().register(device, with: [first.identity])
         first.refusePushes(with: [.internalError, .internalError])
         let reports = try await sending().push(message, to: [Recipient(alice.publicKey)])
@@ -276,8 +261,7 @@ struct FlowTests {
         #expect(pushCount == 1)
     }
 
-    @Test("a push notifies three of many devices, in the order of the sender's preference")
-    func choice() async throws {
+    @Test func `a push notifies three of many devices, in the order of the sender's preference`() async throws {
         for index in 0..<5 {
             let device = Device(deviceToken: "token \(index)", service: .firebase)
             _ = try await registering(nil, "device \(index)", advertises: false).register(device, with: [first.identity])
@@ -293,8 +277,7 @@ struct FlowTests {
         #expect(first.pushes.map(\.target.installationID) == ["device 4", "device 3", "device 2", "device 0"])
     }
 
-    @Test("several recipients of a message are notified together, each device through one server")
-    func group() async throws {
+    @Test func `several recipients of a message are notified together, each device through one server`() async throws {
         _ = try await registering(alice).register(device, with: both)
         _ = try await registering(bob).register(device, with: both)
         let reports = try await sending().push(message, to: [Recipient(alice.publicKey), Recipient(bob.publicKey)])
@@ -302,8 +285,7 @@ struct FlowTests {
         #expect(pushCount == 2)
     }
 
-    @Test("the client tries another server if one has lost its registrations")
-    func serverThatForgot() async throws {
+    @Test func `the client tries another server if one has lost its registrations`() async throws {
         _ = try await registering().register(device, with: both)
         let client = try sending()
         let devices = try await client.devices(of: alice.publicKey)
@@ -316,8 +298,7 @@ struct FlowTests {
 
     // MARK: Anonymous mode
 
-    @Test("in anonymous mode nothing on the wire carries the chat key, in any form")
-    func anonymous() async throws {
+    @Test func `in anonymous mode nothing on the wire carries the chat key, in any form`() async throws {
         let chat = Identity(.test(7))
         let anonymous = Identity.generate()
         // The chat key belongs to a contact and to the sender, takes part in all exchanges, and never appears.
@@ -337,8 +318,7 @@ struct FlowTests {
         #expect(scan.traces(in: network.envelopes).isEmpty)
     }
 
-    @Test("the scan for the chat key finds it where it is not hidden: on the wire, and under its layers")
-    func scan() async throws {
+    @Test func `the scan for the chat key finds it where it is not hidden: on the wire, and under its layers`() async throws {
         _ = try await registering(alice).register(device, with: [first.identity])
         let outside = KeyScan(for: alice.publicKey.publicKey, opening: [])
         #expect(!outside.traces(in: network.envelopes).isEmpty)

@@ -43,21 +43,18 @@ struct GoldenClientTests {
     }
 
     @Test(
-        "a registering client accepts the reference's confirmation",
         arguments: [
             "valid registration", "re-registration", "second installation", "register again with a higher version",
         ])
-    func registered(note: String) async throws {
+    func `a registering client accepts the reference's confirmation`(note: String) async throws {
         let (client, device, node, version) = try await registering(as: note)
         let statuses = try await client.register(device, with: [server])
         #expect(statuses.map(\.phase) == [.registered] && statuses.map(\.version) == [version])
         #expect(node.requests.count == 1)
     }
 
-    @Test(
-        "a registering client continues with a higher version after the reference's VERSION_MISMATCH",
-        arguments: ["same version", "lower version", "register again with the version used to unregister"])
-    func mismatch(note: String) async throws {
+    @Test(arguments: ["same version", "lower version", "register again with the version used to unregister"])
+    func `a registering client continues with a higher version after the reference's VERSION_MISMATCH`(note: String) async throws {
         let (client, device, node, version) = try await registering(as: note)
         // The vectors contain no reply of the reference to the second request.
         #expect(try await client.register(device, with: [server]).map(\.phase) == [.registering])
@@ -92,8 +89,7 @@ struct GoldenClientTests {
         return SendingClient(node: node.node(), state: MemoryState())
     }
 
-    @Test("a sending client finds both devices in the reference's response, and accepts its reports on a push to both")
-    func accepted() async throws {
+    @Test func `a sending client finds both devices in the reference's response, and accepts its reports on a push to both`() async throws {
         let client = try sending("eph1", "eph1")
         let reports = try await client.push(
             message(as: "push request to the server's"), to: [Recipient(PushClient.PublicKey(alice.publicKey))])
@@ -101,10 +97,8 @@ struct GoldenClientTests {
         #expect(try reports.map(\.outcome) == [.accepted(by: server), .accepted(by: server)])
     }
 
-    @Test(
-        "a sending client accepts the reference's report on one device",
-        arguments: [("same request content, other", "eph2", true), ("push request to the unregistered", "eph1", false)])
-    func oneDevice(note: String, key: String, isAccepted: Bool) async throws {
+    @Test(arguments: [("same request content, other", "eph2", true), ("push request to the unregistered", "eph1", false)])
+    func `a sending client accepts the reference's report on one device`(note: String, key: String, isAccepted: Bool) async throws {
         let client = try sending("eph1", key)
         let recipient = Recipient(PushClient.PublicKey(alice.publicKey), installationIDs: [firstInstallation])
         let reports = try await client.push(message(as: note), to: [recipient])
@@ -114,8 +108,7 @@ struct GoldenClientTests {
         #expect(known == (isAccepted ? [firstInstallation, secondInstallation] : [secondInstallation]))
     }
 
-    @Test("an unregistered device is not in the reference's response, and not found")
-    func unregistered() async throws {
+    @Test func `an unregistered device is not in the reference's response, and not found`() async throws {
         let devices = try await sending("eph2").query(PushClient.PublicKey(alice.publicKey))
         #expect(devices.map(\.installationID) == [secondInstallation] && devices.allSatisfy { $0.authorization == .verified })
     }

@@ -15,12 +15,13 @@ struct GoldenTests {
     init() throws { golden = try Golden.load() }
 
     @Test(
-        "a registration is sealed as the reference seals it, and its response is understood",
         arguments: [
             ("valid registration", nil), ("re-registration", nil), ("same version", RegistrationError.versionMismatch),
             ("second installation", nil), ("unregister", nil), ("unregister with a version not higher", .versionMismatch),
         ] as [(String, RegistrationError?)])
-    func registration(note: String, error: RegistrationError?) throws {
+    func `a registration is sealed as the reference seals it, and its response is understood`(
+        note: String, error: RegistrationError?
+    ) throws {
         let step = try golden.step(note)
         let sent = step.in.decoded.payload.bytes
         var random = ScriptedRandom(sent.prefix(12))  // the nonce
@@ -36,8 +37,7 @@ struct GoldenTests {
         #expect(response.error == error ?? .unknown)
     }
 
-    @Test("a registration equals the reference's bytes, including the grant")
-    func device() async throws {
+    @Test func `a registration equals the reference's bytes, including the grant`() async throws {
         let step = try golden.step("valid registration")
         let server = FakeServer(key: try golden.key("server"))
         let client = PushServer(server.identity, node: TestClock().node(server))
@@ -48,8 +48,7 @@ struct GoldenTests {
         #expect(server.registrations.map { $0.encoded() } == [try #require(step.registration).bytes])
     }
 
-    @Test("a reply does not count for another registration")
-    func foreignRegistration() throws {
+    @Test func `a reply does not count for another registration`() throws {
         let client = try golden.key("alice")
         var random = SecureRandom()
         let request = try SealedRegistration(
@@ -59,8 +58,7 @@ struct GoldenTests {
         }
     }
 
-    @Test("the reference's response to a query is understood, and its grants are valid")
-    func query() throws {
+    @Test func `the reference's response to a query is understood, and its grants are valid`() throws {
         let step = try golden.step("query on the topic")
         let alice = try golden.key("alice").publicKey
         var random = SecureRandom()
@@ -82,12 +80,11 @@ struct GoldenTests {
     }
 
     @Test(
-        "the reference's reports on a push are understood",
         arguments: [
             ("push request to the server's", [.accepted, .accepted]), ("push request to the unregistered", [.notRegistered]),
             ("wrong token", [.wrongToken, .notRegistered, .notRegistered, .accepted, .accepted, .accepted]),
         ] as [(String, [DeviceReport.Outcome])])
-    func push(note: String, outcomes: [DeviceReport.Outcome]) throws {
+    func `the reference's reports on a push are understood`(note: String, outcomes: [DeviceReport.Outcome]) throws {
         let step = try golden.step(note)
         let sent = try PushNotificationRequest.decode(step.in.decoded.payload.bytes)
         var random = SecureRandom()

@@ -23,8 +23,7 @@ import Testing
         }
     }
 
-    @Test("a key reads the same in every form, and its hash is the reference's (golden vectors 01)")
-    func forms() throws {
+    @Test func `a key reads the same in every form, and its hash is the reference's (golden vectors 01)`() throws {
         for key in try Vectors.load("01_hashes_keys", as: File.self).keys {
             let texts = [
                 key.identity, key.uncompressed, key.compressed, "0x" + key.compressed,
@@ -45,10 +44,8 @@ import Testing
         }
     }
 
-    @Test(
-        "a malformed key is rejected",
-        arguments: ["", "0x", "04", "zz", "0x02" + String(repeating: "ff", count: 32), "06" + String(repeating: "11", count: 64)])
-    func rejected(text: String) {
+    @Test(arguments: ["", "0x", "04", "zz", "0x02" + String(repeating: "ff", count: 32), "06" + String(repeating: "11", count: 64)])
+    func `a malformed key is rejected`(text: String) {
         #expect(throws: InvalidKey.self) { try PublicKey(hex: text) }
         #expect(throws: InvalidKey.self) { try Owner(hex: text) }
         #expect(throws: InvalidKey.self) { try Identity(privateKeyHex: text) }
@@ -63,14 +60,12 @@ import Testing
         #expect(throws: InvalidKey.self) { try Identity(privateKeyHex: secret + "\n\n") }
     }
 
-    @Test("zero is no private key")
-    func zero() {
+    @Test func `zero is no private key`() {
         #expect(throws: InvalidKey.self) { try Identity(privateKeyHex: String(repeating: "0", count: 64)) }
         #expect(throws: Never.self) { try Identity(privateKeyHex: String(repeating: "0", count: 63) + "1") }
     }
 
-    @Test("neither an identity nor the rejection of one shows a private key")
-    func secrecy() throws {
+    @Test func `neither an identity nor the rejection of one shows a private key`() throws {
         let secret = String(repeating: "7a", count: 32)
         let identity = try Identity(privateKeyHex: secret)
         #expect(!"\(identity)".contains(secret))
@@ -81,8 +76,7 @@ import Testing
         #expect(error?.description.contains(secret) == false)
     }
 
-    @Test("the derived installation id is a constant UUID, and another one for each key")
-    func derivedInstallationID() throws {
+    @Test func `the derived installation id is a constant UUID, and another one for each key`() throws {
         let identity = try Identity(privateKeyHex: String(repeating: "7a", count: 32))
         let id = identity.derivedInstallationID
         #expect(id == identity.derivedInstallationID)

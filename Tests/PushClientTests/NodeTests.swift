@@ -15,10 +15,10 @@ import WakuREST
 /// The client through a node's REST API, with a server behind the node.
 @Suite(.safetyNet)
 struct NodeTests {
-    @Test(
-        "requests and replies pass through a node, by its store or by its cache, subscribed or not",
-        arguments: [RESTTransport.Reception.store, .relayCache], [[FakeServer.pubsubTopic], []])
-    func roundTrip(reception: RESTTransport.Reception, subscriptions: [String]) async throws {
+    @Test(arguments: [RESTTransport.Reception.store, .relayCache], [[FakeServer.pubsubTopic], []])
+    func `requests and replies pass through a node, by its store or by its cache, subscribed or not`(
+        reception: RESTTransport.Reception, subscriptions: [String]
+    ) async throws {
         try await withNode(subscribedTo: subscriptions) { url, server in
             let identity = Identity(.test(7))
             let client = PushServer(server.identity, node: Node(transport: RESTTransport(url: url, reception: reception)))
@@ -35,8 +35,7 @@ struct NodeTests {
         }
     }
 
-    @Test("concurrent requests at a relay cache all get their replies, although reading empties the cache")
-    func sharedCache() async throws {
+    @Test func `concurrent requests at a relay cache all get their replies, although reading empties the cache`() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, server in
             let node = Node(transport: RESTTransport(url: url, reception: .relayCache))
             let client = PushServer(server.identity, node: node)
@@ -54,8 +53,7 @@ struct NodeTests {
         }
     }
 
-    @Test("waiting at the store takes no messages from the relay cache")
-    func leavesCache() async throws {
+    @Test func `waiting at the store takes no messages from the relay cache`() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, server in
             let client = PushServer(server.identity, node: Node(url: url))
             let device = Device(deviceToken: "token", service: .firebase)
@@ -65,8 +63,7 @@ struct NodeTests {
         }
     }
 
-    @Test("an unreachable node and an unsupported shard are distinct errors")
-    func noNode() async throws {
+    @Test func `an unreachable node and an unsupported shard are distinct errors`() async throws {
         let server = PushClient.PublicKey(PrivateKey.test(1).publicKey)
         let owner = Owner.key(server)
         // Port 1, tcpmux, has no listener.

@@ -24,8 +24,7 @@ import Testing
         DeviceReport(keyHash: owner.hash.hex, installationID: installation, outcome: outcome)
     }
 
-    @Test("devices of one server share one request, which is sent once")
-    func oneRequest() {
+    @Test func `devices of one server share one request, which is sent once`() {
         var delivery = delivery([first, second], installations: ["phone", "tablet"])
         #expect(delivery.next(at: .zero) == [request(first, ["phone", "tablet"])])
         #expect(delivery.next(at: .seconds(2.9)) == [])
@@ -34,8 +33,7 @@ import Testing
         #expect(delivery.next(at: .seconds(100)) == [])
     }
 
-    @Test("after 3 seconds of silence another server gets the request, and no third one after a late success")
-    func silence() {
+    @Test func `after 3 seconds of silence another server gets the request, and no third one after a late success`() {
         let third = PushDelivery.Route(server: PushClient.PublicKey(PrivateKey.test(3).publicKey), accessToken: "three")
         var delivery = delivery([first, second, third])
         _ = delivery.next(at: .zero)
@@ -45,8 +43,7 @@ import Testing
         #expect(delivery.reports?.map(\.outcome) == [.accepted(by: first.server)])
     }
 
-    @Test("when no server replies, the last one has 10 seconds")
-    func noReply() {
+    @Test func `when no server replies, the last one has 10 seconds`() {
         var delivery = delivery([first, second])
         _ = delivery.next(at: .zero)
         _ = delivery.next(at: .seconds(3))
@@ -55,8 +52,7 @@ import Testing
         #expect(delivery.reports?.map(\.outcome) == [.noReply])
     }
 
-    @Test("a wrong token is looked up once, and the same server gets the current one")
-    func wrongToken() {
+    @Test func `a wrong token is looked up once, and the same server gets the current one`() {
         var delivery = delivery([first, second])
         _ = delivery.next(at: .zero)
         delivery.received([report(.wrongToken)], from: first.server, at: .seconds(1))
@@ -73,8 +69,7 @@ import Testing
         #expect(delivery.reports?.map(\.outcome) == [.rejected(.wrongToken)])
     }
 
-    @Test("an echo of the first refusal is not a response to the current token")
-    func echoedRefusal() {
+    @Test func `an echo of the first refusal is not a response to the current token`() {
         var delivery = delivery([first])
         _ = delivery.next(at: .zero)
         delivery.received([report(.wrongToken)], from: first.server, at: .seconds(1))
@@ -88,8 +83,7 @@ import Testing
         #expect(delivery.reports?.map(\.outcome) == [.accepted(by: first.server)])
     }
 
-    @Test("a wrong current token is reported when the server's time is over")
-    func wrongTwice() {
+    @Test func `a wrong current token is reported when the server's time is over`() {
         var delivery = delivery([first])
         _ = delivery.next(at: .zero)
         delivery.received([report(.wrongToken)], from: first.server, at: .zero)
@@ -102,8 +96,7 @@ import Testing
         #expect(delivery.reports?.map(\.outcome) == [.rejected(.wrongToken)])
     }
 
-    @Test("a wrong token that is still the only known one is not sent again")
-    func stillWrong() {
+    @Test func `a wrong token that is still the only known one is not sent again`() {
         var delivery = delivery([first])
         _ = delivery.next(at: .zero)
         delivery.received([report(.wrongToken)], from: first.server, at: .zero)
@@ -113,8 +106,7 @@ import Testing
         #expect(delivery.reports?.map(\.outcome) == [.rejected(.wrongToken)])
     }
 
-    @Test("after INTERNAL_ERROR another server gets the request, or the same one up to twice after a delay")
-    func internalError() {
+    @Test func `after INTERNAL_ERROR another server gets the request, or the same one up to twice after a delay`() {
         var delivery = delivery([first, second])
         _ = delivery.next(at: .zero)
         delivery.received([report(.internalError)], from: first.server, at: .zero)
@@ -128,16 +120,14 @@ import Testing
         #expect(delivery.reports?.map(\.outcome) == [.rejected(.internalError)])
     }
 
-    @Test("the client tries another server if one does not know the device")
-    func notRegistered() {
+    @Test func `the client tries another server if one does not know the device`() {
         var delivery = delivery([first, second])
         _ = delivery.next(at: .zero)
         delivery.received([report(.notRegistered)], from: first.server, at: .zero)
         #expect(delivery.next(at: .zero) == [request(second)])
     }
 
-    @Test("reports of a server without request, or about a device that was not named, are ignored")
-    func unasked() {
+    @Test func `reports of a server without request, or about a device that was not named, are ignored`() {
         var delivery = delivery([first, second])
         _ = delivery.next(at: .zero)
         delivery.received([report(.accepted)], from: second.server, at: .zero)
@@ -147,8 +137,7 @@ import Testing
         #expect(delivery.reports?.map(\.outcome) == [.accepted(by: first.server)])
     }
 
-    @Test("a late rejection by a server that was given up changes nothing")
-    func lateRefusal() {
+    @Test func `a late rejection by a server that was given up changes nothing`() {
         var delivery = delivery([first, second])
         _ = delivery.next(at: .zero)
         _ = delivery.next(at: .seconds(3))
@@ -158,8 +147,7 @@ import Testing
         #expect(delivery.reports?.map(\.outcome) == [.accepted(by: second.server)])
     }
 
-    @Test("a device without any token is reported unknown, and nothing is sent for it")
-    func unknown() {
+    @Test func `a device without any token is reported unknown, and nothing is sent for it`() {
         var delivery = delivery([])
         #expect(delivery.next(at: .zero) == [])
         #expect(delivery.reports?.map(\.outcome) == [.unknown])

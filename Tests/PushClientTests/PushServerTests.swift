@@ -37,8 +37,7 @@ struct PushServerTests {
         Device(deviceToken: String(repeating: "ab", count: 32), service: .apn(bundleID: "im.status.ethereum"))
     }
 
-    @Test("replies of version 0 and 1 are read alike", arguments: [0, 1] as [UInt32])
-    func versions(label: UInt32) async throws {
+    @Test(arguments: [0, 1] as [UInt32]) func `replies of version 0 and 1 are read alike`(label: UInt32) async throws {
         let client = client(of: FakeServer(label: label))
         let receipt = try await client.register(device, installationID: "phone", as: identity)
         let answer = try await client.query(.key(identity.publicKey))
@@ -50,8 +49,7 @@ struct PushServerTests {
 
     // MARK: Registering
 
-    @Test("a registration arrives as requested, and the receipt has the generated values")
-    func register() async throws {
+    @Test func `a registration arrives as requested, and the receipt has the generated values`() async throws {
         let server = FakeServer()
         var device = device
         device.isEnabled = false
@@ -83,9 +81,10 @@ struct PushServerTests {
     }
 
     /// The limits of PROTOCOL.md §7 row 9a.
-    @Test(
-        "contacts and chats up to the servers' limit are registered, and one more is an error before sending", arguments: [0, 300, 8_100])
-    func registerManyContacts(chatCount: Int) async throws {
+    @Test(arguments: [0, 300, 8_100])
+    func `contacts and chats up to the servers' limit are registered, and one more is an error before sending`(
+        chatCount: Int
+    ) async throws {
         let server = FakeServer()
         var device = device
         var random = SplitMix64(seed: 1)
@@ -104,8 +103,7 @@ struct PushServerTests {
         #expect(error?.code == .invalidRegistration && server.requests.count == 1)
     }
 
-    @Test("a Firebase device, its access token and its version are registered as given")
-    func registerFirebase() async throws {
+    @Test func `a Firebase device, its access token and its version are registered as given`() async throws {
         let server = FakeServer()
         let device = Device(deviceToken: "token", service: .firebase)
         let accessToken = "B6AE4FDE-bb65-11ea-b3de-0242ac130004"
@@ -117,16 +115,14 @@ struct PushServerTests {
         #expect(receipt.version == .max)
     }
 
-    @Test("two registrations without an access token get different ones")
-    func randomTokens() async throws {
+    @Test func `two registrations without an access token get different ones`() async throws {
         let server = FakeServer()
         let first = try await client(of: server).register(device, installationID: "phone", as: identity)
         let second = try await client(of: server).register(device, installationID: "tablet", as: identity)
         #expect(first.accessToken != second.accessToken)
     }
 
-    @Test("rejections have their reason")
-    func refusals() async throws {
+    @Test func `rejections have their reason`() async throws {
         let client = client(of: FakeServer())
         let version = try await client.register(device, installationID: "phone", as: identity).version
         await #expect(throws: PushClientError.registrationRejected(.versionMismatch)) {
@@ -140,8 +136,7 @@ struct PushServerTests {
         _ = try await client.register(device, installationID: "other", accessToken: token, as: identity)
     }
 
-    @Test("an unregistration removes the device, and needs a higher version")
-    func unregister() async throws {
+    @Test func `an unregistration removes the device, and needs a higher version`() async throws {
         let server = FakeServer()
         let client = client(of: server)
         let registered = try await client.register(device, installationID: "phone", as: identity)
@@ -155,8 +150,7 @@ struct PushServerTests {
 
     // MARK: Querying
 
-    @Test("a query returns the devices, by key with verified grants, by hash without")
-    func query() async throws {
+    @Test func `a query returns the devices, by key with verified grants, by hash without`() async throws {
         let server = FakeServer()
         let client = client(of: server)
         let receipt = try await client.register(device, installationID: "phone", as: identity)
@@ -172,8 +166,7 @@ struct PushServerTests {
         #expect(byHash.devices.map(\.accessToken) == [receipt.accessToken])
     }
 
-    @Test("an answer in two responses is one result")
-    func longAnswer() async throws {
+    @Test func `an answer in two responses is one result`() async throws {
         let server = FakeServer()
         for number in 1...5 {
             var registration = PushNotificationRegistration()
@@ -188,8 +181,7 @@ struct PushServerTests {
         #expect(answer.devices.map(\.encryptedTokenCount) == [Int](repeating: 4_000, count: 4) && answer.rejectedCount == 0)
     }
 
-    @Test("queries and pushes are sent under new keys that are not the identity's")
-    func ephemeralKeys() async throws {
+    @Test func `queries and pushes are sent under new keys that are not the identity's`() async throws {
         let server = FakeServer()
         let client = client(of: server)
         let receipt = try await client.register(device, installationID: "phone", as: identity)
@@ -200,8 +192,7 @@ struct PushServerTests {
         #expect(Set(server.requests.map(\.sender)).count == 6)
     }
 
-    @Test("a device whose grant is not the owner's for this server and token is rejected")
-    func disbelief() async throws {
+    @Test func `a device whose grant is not the owner's for this server and token is rejected`() async throws {
         let server = FakeServer()
         func plant(_ installation: String, grantBy signer: PrivateKey, for granted: PrivateKey, _ token: AccessToken) {
             var registration = PushNotificationRegistration()
@@ -221,8 +212,7 @@ struct PushServerTests {
         #expect(answer.rejectedCount == 3)
     }
 
-    @Test("a device of another owner in the response is rejected")
-    func somebodyElse() throws {
+    @Test func `a device of another owner in the response is rejected`() throws {
         var info = PushNotificationQueryInfo()
         info.publicKey = PrivateKey.test(9).publicKey.hash.bytes
         var response = PushNotificationQueryResponse()
@@ -239,8 +229,7 @@ struct PushServerTests {
         #expect(newest.devices.map(\.version) == [2] && newest.rejectedCount == 0)
     }
 
-    @Test("of an answer the first 64 infos are read, whatever they are")
-    func flood() throws {
+    @Test func `of an answer the first 64 infos are read, whatever they are`() throws {
         func info(of owner: PrivateKey, _ number: Int) -> PushNotificationQueryInfo {
             var info = PushNotificationQueryInfo()
             info.publicKey = owner.publicKey.hash.bytes
@@ -253,8 +242,7 @@ struct PushServerTests {
         #expect(answer.devices.count == 2 && answer.rejectedCount == 100)
     }
 
-    @Test("a device for contacts only is returned without its token and with an unverifiable grant")
-    func contactsOnly() async throws {
+    @Test func `a device for contacts only is returned without its token and with an unverifiable grant`() async throws {
         let server = FakeServer()
         var registration = PushNotificationRegistration()
         registration.installationID = "phone"
@@ -272,8 +260,7 @@ struct PushServerTests {
         (.message, 1), (.mention, 2), (.requestToJoinCommunity, 3), (.contactRequest, 4),
     ]
 
-    @Test("a push arrives as requested", arguments: kinds)
-    func push(kind: PushMessage.Kind, type: Int32) async throws {
+    @Test(arguments: kinds) func `a push arrives as requested`(kind: PushMessage.Kind, type: Int32) async throws {
         let server = FakeServer()
         let receipt = try await client(of: server).register(device, installationID: "phone", as: identity)
         var message = PushMessage(kind: kind, messageID: [1, 2, 3])
@@ -293,8 +280,7 @@ struct PushServerTests {
         #expect(notification.author == Keccak.shake256(Array("0x\(PrivateKey.test(5).publicKey.uncompressed)".utf8)).bytes)
     }
 
-    @Test("each device has its report")
-    func reports() async throws {
+    @Test func `each device has its report`() async throws {
         let client = client(of: FakeServer())
         let receipt = try await client.register(device, installationID: "phone", as: identity)
         var wrong = try target(receipt)
@@ -313,8 +299,8 @@ struct PushServerTests {
 
     // MARK: Waiting
 
-    @Test("other messages than the server's reply to this request count as no reply", arguments: FakeServer.Fault.allCases)
-    func faults(fault: FakeServer.Fault) async throws {
+    @Test(arguments: FakeServer.Fault.allCases)
+    func `other messages than the server's reply to this request count as no reply`(fault: FakeServer.Fault) async throws {
         let server = FakeServer(fault: fault)
         await #expect(throws: PushClientError.noReply(after: .seconds(10))) {
             try await client(of: server).register(device, installationID: "phone", as: identity)
@@ -341,15 +327,14 @@ struct PushServerTests {
         #expect(pauses.dropLast().reduce(.zero, +) > PushServer.defaultTimeout)
     }
 
-    @Test("a query about an unknown owner gets no reply")
-    func unknownPerson() async throws {
+    @Test func `a query about an unknown owner gets no reply`() async throws {
         await #expect(throws: PushClientError.noReply(after: .seconds(10))) {
             try await client(of: FakeServer()).query(.key(identity.publicKey))
         }
     }
 
-    @Test("a message that a node failed to publish is published again, byte for byte", arguments: [500, 503])
-    func publishedAgain(status: Int) async throws {
+    @Test(arguments: [500, 503])
+    func `a message that a node failed to publish is published again, byte for byte`(status: Int) async throws {
         let node = PeerlessNode(status: status, failing: 3)
         _ = try await client(of: node).register(device, installationID: "phone", as: identity)
         #expect(node.attempts.count == 4)
@@ -357,8 +342,8 @@ struct PushServerTests {
         #expect(time.wallClock.now() >= TestClock.start.advanced(by: .milliseconds(3_500)))
     }
 
-    @Test("the client gives up a failing node after four attempts, and a rejecting one after the first", arguments: [(500, 4), (400, 1)])
-    func publishingGivenUp(status: Int, count: Int) async {
+    @Test(arguments: [(500, 4), (400, 1)])
+    func `the client gives up a failing node after four attempts, and a rejecting one after the first`(status: Int, count: Int) async {
         let node = PeerlessNode(status: status, failing: 100)
         await #expect(throws: PushClientError.nodeRejected(status: status, text: "")) {
             try await client(of: node).register(device, installationID: "phone", as: identity)

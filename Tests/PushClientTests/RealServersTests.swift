@@ -8,8 +8,7 @@ import Testing
 /// Two real servers on one relay, two users, real time: the first server contains the relay, the second uses it as its node.
 @Suite(.fewAtATime)
 struct RealServersTests {
-    @Test("an owner registers with two servers, is found and notified, also when one was killed and comes back, and when one leaves")
-    func everything() async throws {
+    @Test func `an owner registers with two servers, and is found and notified, also while one is killed, and without one`() async throws {
         let (firstFolder, secondFolder) = (try TemporaryFolder(), try TemporaryFolder())
         let first = try await ServerProcess.start(in: firstFolder, settings: ["transport.replyEcho": "true"])
         // The relay's second address is the second server's node; clients share the first one's store.
@@ -85,8 +84,7 @@ struct RealTroubleTests {
 
     private func message() -> PushMessage { PushMessage(kind: .message, messageID: PushMessage.randomMessageID()) }
 
-    @Test("the client tries another server after silence, and looks an old token up, until a server accepts the push")
-    func silenceAndWrongToken() async throws {
+    @Test func `the client tries another server after silence, and looks an old token up, until a server accepts the push`() async throws {
         try await RealNetwork.with { network in
             let node = Node(url: network.url)
             let keys = network.servers
@@ -113,8 +111,7 @@ struct RealTroubleTests {
         }
     }
 
-    @Test("a registration whose reply was lost is stored, and does not lock the device out")
-    func lostReply() async throws {
+    @Test func `a registration whose reply was lost is stored, and does not lock the device out`() async throws {
         try await RealNetwork.with { network in
             let node = Node(url: network.url)
             let keys = network.servers
@@ -142,8 +139,7 @@ struct RealTroubleTests {
         }
     }
 
-    @Test("in anonymous mode nothing on the wire, nor anything that the servers can open, carries the chat key")
-    func anonymous() async throws {
+    @Test func `in anonymous mode nothing on the wire, nor anything that the servers can open, carries the chat key`() async throws {
         try await RealNetwork.with { network in
             let node = Node(url: network.url)
             let keys = network.servers

@@ -36,8 +36,7 @@ struct RegisteringTests {
 
     // MARK: Requests to servers
 
-    @Test("all servers have the same registration, each with its own grant")
-    func severalServers() async throws {
+    @Test func `all servers have the same registration, each with its own grant`() async throws {
         let client = try await client()
         let statuses = try await client.register(device, with: both)
         #expect(statuses.map(\.phase) == [.registered, .registered])
@@ -47,8 +46,7 @@ struct RegisteringTests {
         #expect(await client.accessToken == one.accessToken.text)
     }
 
-    @Test("an unchanged registration is not sent again, and a changed one has a higher version")
-    func onlyOnChange() async throws {
+    @Test func `an unchanged registration is not sent again, and a changed one has a higher version`() async throws {
         let client = try await client()
         _ = try await client.register(device, with: both)
         _ = try await client.register(device, with: both)
@@ -63,8 +61,7 @@ struct RegisteringTests {
         #expect(try stored(first).mutedChatList.count == 1)
     }
 
-    @Test("blocked chats and authors go into one list of hashes")
-    func blocked() async throws {
+    @Test func `blocked chats and authors go into one list of hashes`() async throws {
         var device = device
         let author = PushClient.PublicKey(PrivateKey.test(9).publicKey)
         device.blockedChats = [ChatID("spam")]
@@ -74,8 +71,7 @@ struct RegisteringTests {
         #expect(Set(try stored(first).blockedChatList) == Set(expected))
     }
 
-    @Test("an added server gets a request without one to the other, and a removed server unregisters the device")
-    func changeServers() async throws {
+    @Test func `an added server gets a request without one to the other, and a removed server unregisters the device`() async throws {
         let client = try await client()
         _ = try await client.register(device, with: [first.identity])
         _ = try await client.register(device, with: both)
@@ -85,8 +81,7 @@ struct RegisteringTests {
         #expect(statuses.map(\.server) == [second.identity])
     }
 
-    @Test("a device unregisters from one server or from all")
-    func unregister() async throws {
+    @Test func `a device unregisters from one server or from all`() async throws {
         let client = try await client()
         _ = try await client.register(device, with: both)
         #expect(try await client.unregister(from: first.identity).map(\.server) == [second.identity])
@@ -120,8 +115,7 @@ struct RegisteringTests {
         #expect(try await register(.anyone) == afterRemoval)
     }
 
-    @Test("each contact can decrypt the access token, and nobody else")
-    func allowedKeys() async throws {
+    @Test func `each contact can decrypt the access token, and nobody else`() async throws {
         let client = try await client()
         var device = device
         device.audience = .contacts(Set([10, 11].map { PushClient.PublicKey(PrivateKey.test($0).publicKey) }))
@@ -138,8 +132,8 @@ struct RegisteringTests {
 
     // MARK: Failures
 
-    @Test("a lost reply does not lock the client out: the next request has a higher version", arguments: [true, false])
-    func lostReply(acceptsRetransmission: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `a lost reply does not lock the client out: the next request has a higher version`(acceptsRetransmission: Bool) async throws {
         let client = try await client()
         if !acceptsRetransmission { first.refuseRetransmissions() }
         network.loseReplies(of: first)
@@ -150,8 +144,7 @@ struct RegisteringTests {
         #expect(try stored(first).version > version)
     }
 
-    @Test("versions rise even if the clock stands still or goes back")
-    func versions() async throws {
+    @Test func `versions rise even if the clock stands still or goes back`() async throws {
         let client = try await client()
         var versions: [UInt64] = []
         for index in 0..<3 {
@@ -164,10 +157,10 @@ struct RegisteringTests {
         #expect(versions == versions.sorted() && Set(versions).count == 3)
     }
 
-    @Test(
-        "a device that lost its state is above the version that a server has, even if its clock was ahead",
-        arguments: [0, 60, 3_000_000_000])
-    func lostState(clockWasAheadBySeconds seconds: Int) async throws {
+    @Test(arguments: [0, 60, 3_000_000_000])
+    func `a device that lost its state is above the version that a server has, even if its clock was ahead`(
+        clockWasAheadBySeconds seconds: Int
+    ) async throws {
         network.time.advance(by: .seconds(seconds))
         let before = try await RegisteringClient(identity: identity, anyInstallationID: "phone", node: network.node, state: MemoryState())
         _ = try await before.register(device, with: [first.identity])
@@ -178,18 +171,15 @@ struct RegisteringTests {
         #expect(try stored(first).accessToken.text == accessToken)
     }
 
-    @Test("the client gives up after four requests if a server always finds the version too low")
-    func endlessMismatch() async throws {
+    @Test func `the client gives up after four requests if a server always finds the version too low`() async throws {
         let client = try await client()
         first.refuseRegistrations(with: Array(repeating: .versionMismatch, count: 100))
         #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.rejected(.versionMismatch)])
         #expect(first.requests.count == 4)
     }
 
-    @Test(
-        "a registration that the server calls malformed is not repeated until it changes",
-        arguments: [RegistrationError.malformedMessage, .unsupportedTokenType])
-    func rejected(error: RegistrationError) async throws {
+    @Test(arguments: [RegistrationError.malformedMessage, .unsupportedTokenType])
+    func `a registration that the server calls malformed is not repeated until it changes`(error: RegistrationError) async throws {
         let client = try await client()
         first.refuseRegistrations(with: [error])
         let statuses = try await client.register(device, with: both)
@@ -203,8 +193,8 @@ struct RegisteringTests {
         #expect(try await client.register(changed, with: [first.identity]).first?.phase == .registered)
     }
 
-    @Test("failed registrations are retried after growing delays until the server replies", arguments: [true, false])
-    func backOff(isSilent: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `failed registrations are retried after growing delays until the server replies`(isSilent: Bool) async throws {
         let client = try await client(timeout: PollRhythm.first)
         if isSilent {
             network.loseReplies(of: first, count: 5)
@@ -225,8 +215,7 @@ struct RegisteringTests {
         #expect(first.requests.count == 6)
     }
 
-    @Test("a reply after the timeout still counts")
-    func slowServer() async throws {
+    @Test func `a reply after the timeout still counts`() async throws {
         let client = try await client()
         network.delayReplies(of: first, by: .seconds(11))
         let events = client.events()
@@ -292,8 +281,7 @@ struct RegisteringTests {
         #expect(first.registrations.count == 1)
     }
 
-    @Test("an idle client sleeps, also while another one waits for a reply")
-    func idle() async throws {
+    @Test func `an idle client sleeps, also while another one waits for a reply`() async throws {
         let clock = ManualClock()
         let transport = FakeTransport(node: network, time: network.time)
         let node = Node(
@@ -311,8 +299,7 @@ struct RegisteringTests {
         await running.value
     }
 
-    @Test("the client waits for a node that is down")
-    func nodeDown() async throws {
+    @Test func `the client waits for a node that is down`() async throws {
         let client = try await client()
         network.setDown(true)
         #expect(try await client.register(device, with: both).map(\.phase) == [.registering, .registering])
@@ -435,8 +422,7 @@ struct RegisteringTests {
 
     // MARK: Restarts
 
-    @Test("the state file keeps the complete state, and only its owner may read it")
-    func persistence() async throws {
+    @Test func `the state file keeps the complete state, and only its owner may read it`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("state.sqlite")
         var device = device
@@ -458,8 +444,7 @@ struct RegisteringTests {
         #expect(try stored(first).accessToken == stored(second).accessToken)
     }
 
-    @Test("two installations of one identity in one file are kept apart; the newest one is the default")
-    func installations() async throws {
+    @Test func `two installations of one identity in one file are kept apart; the newest one is the default`() async throws {
         let state = MemoryState()
         func client(_ installationID: String?) async throws -> RegisteringClient {
             try await RegisteringClient(
@@ -518,8 +503,7 @@ struct RegisteringTests {
 
     // MARK: Large registrations
 
-    @Test("a registration longer than the node's limit is sent in segments")
-    func segments() async throws {
+    @Test func `a registration longer than the node's limit is sent in segments`() async throws {
         let node = network.time.node(network, segmenter: Segmenter(maximumMessageByteCount: 4_096))
         let client = try await RegisteringClient(identity: identity, node: node, state: MemoryState(), advertisingInterval: nil)
         var device = device

@@ -143,7 +143,7 @@ import Wire
         }
     }
 
-    @Test func `No value shows its secret, however it is printed and whatever it is part of`() throws {
+    @Test func `no value shows its secret, however it is printed and whatever it is part of`() throws {
         for holder in try Self.holders {
             var texts = printedForms(of: holder.value)
             let lines = LogLines()

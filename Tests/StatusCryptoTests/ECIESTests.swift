@@ -14,8 +14,7 @@ import Testing
         sealed = ECIES.seal([1, 2, 3].span, to: recipient.publicKey, using: &random)
     }
 
-    @Test("A sealed message opens only for its recipient")
-    func roundTrip() throws {
+    @Test func `a sealed message opens only for its recipient`() throws {
         var random = SecureRandom()
         #expect(sealed.count == 65 + 16 + 3 + 32)
         #expect(try ECIES.open(sealed.span, with: recipient) == [1, 2, 3])
@@ -23,8 +22,7 @@ import Testing
         #expect(throws: AuthenticationFailure.self) { try ECIES.open(sealed.span, with: other) }
     }
 
-    @Test("A truncated or changed message does not open")
-    func damage() {
+    @Test func `a truncated or changed message does not open`() {
         for count in 0..<sealed.count {
             #expect(throws: AuthenticationFailure.self) { try ECIES.open(sealed.span.extracting(first: count), with: recipient) }
         }

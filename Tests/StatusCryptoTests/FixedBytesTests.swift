@@ -3,8 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.safetyNet) struct FixedBytesTests {
-    @Test("Only the exact length is accepted")
-    func length() {
+    @Test func `only the exact length is accepted`() {
         #expect(FixedBytes<3>([1, 2]) == nil)
         #expect(FixedBytes<3>([1, 2, 3, 4]) == nil)
         #expect(FixedBytes<3>([1, 2, 3])?.bytes == [1, 2, 3])
@@ -12,8 +11,7 @@ import Testing
         #expect(FixedBytes<3>([1, 2].span) == nil)
     }
 
-    @Test("Equality and hash go by the bytes")
-    func equality() throws {
+    @Test func `equality and hash go by the bytes`() throws {
         let bytes = try #require(FixedBytes<3>(hex: "0a0b0c"))
         var other = bytes
         #expect(Set([bytes, other]).count == 1)
@@ -22,15 +20,13 @@ import Testing
         #expect(Set([bytes, other]).count == 2)
     }
 
-    @Test("Hex is written lower case and read in both cases")
-    func hex() {
+    @Test func `hex is written lower case and read in both cases`() {
         #expect(Hex.encode([0, 0xAB, 0xFF], prefix: "0x") == "0x00abff")
         #expect(Hex.decode("00aBFf") == [0, 0xAB, 0xFF])
         #expect(FixedBytes<2>(hex: "abCD")?.description == "abcd")
     }
 
-    @Test("Other texts are not hex", arguments: ["0", "0g", "0x00", " 0", "0:", "/0", "é"])
-    func notHex(_ text: String) {
+    @Test(arguments: ["0", "0g", "0x00", " 0", "0:", "/0", "é"]) func `other texts are not hex`(_ text: String) {
         #expect(Hex.decode(text) == nil)
     }
 }

@@ -26,19 +26,18 @@ import Testing
         let shake256_64: HexBytes
     }
 
-    @Test("Digests equal those of the reference at every block edge", arguments: try Vectors.load("01_hashes_keys", as: File.self).hashes)
-    func digests(_ vector: Case) {
+    @Test(arguments: try Vectors.load("01_hashes_keys", as: File.self).hashes)
+    func `digests equal those of the reference at every block edge`(_ vector: Case) {
         #expect(Keccak.keccak256(vector.input.bytes).bytes == vector.keccak256.bytes)
         #expect(Keccak.shake256(vector.input.bytes).bytes == vector.shake256_64.bytes)
     }
 
-    @Test("Chat ids hash like the reference's", arguments: try Vectors.load("01_hashes_keys", as: File.self).chatIDHashes)
-    func chatIDs(_ vector: ChatID) {
+    @Test(arguments: try Vectors.load("01_hashes_keys", as: File.self).chatIDHashes)
+    func `chat ids hash like the reference's`(_ vector: ChatID) {
         #expect(Keccak.shake256(vector.chat_id.utf8Span.span).bytes == vector.shake256_64.bytes)
     }
 
-    @Test("Input in two parts has the hash of the whole", arguments: [0, 1, 7, 8, 9, 135, 136, 137, 143, 300])
-    func parts(split: Int) {
+    @Test(arguments: [0, 1, 7, 8, 9, 135, 136, 137, 143, 300]) func `input in two parts has the hash of the whole`(split: Int) {
         let bytes = (0..<300).map { UInt8(truncatingIfNeeded: $0) }
         var sponge = KeccakSponge.keccak256
         sponge.absorb(Array(bytes[..<split]))

@@ -42,8 +42,7 @@ import Testing
         var testDescription: String { name }
     }
 
-    @Test("A private key gives the reference's public key in every form", arguments: try File.load().keys)
-    func publicKey(_ vector: Key) throws {
+    @Test(arguments: try File.load().keys) func `a private key gives the reference's public key in every form`(_ vector: Key) throws {
         let privateKey = try vector.private_key.privateKey()
         let key = privateKey.publicKey
         #expect(key.uncompressed.bytes == vector.public_key_uncompressed.bytes)
@@ -56,16 +55,15 @@ import Testing
         #expect(privateKey.exposed == vector.private_key.bytes)
     }
 
-    @Test("A public key reads back from both encodings", arguments: try File.load().keys)
-    func encodings(_ vector: Key) throws {
+    @Test(arguments: try File.load().keys) func `a public key reads back from both encodings`(_ vector: Key) throws {
         let key = try vector.private_key.privateKey().publicKey
         #expect(try PublicKey(compressed: vector.public_key_compressed.bytes) == key)
         #expect(try PublicKey(uncompressed: vector.public_key_uncompressed.bytes) == key)
         #expect(Set([key, try PublicKey(compressed: key.compressed)]).count == 1)
     }
 
-    @Test("Compressed keys are accepted only if they are a point", arguments: try File.load().compressedPublicKeys)
-    func compressed(_ vector: Candidate) throws {
+    @Test(arguments: try File.load().compressedPublicKeys)
+    func `compressed keys are accepted only if they are a point`(_ vector: Candidate) throws {
         if let uncompressed = vector.uncompressed {
             #expect(try PublicKey(compressed: vector.bytes.bytes).uncompressed.bytes == uncompressed.bytes)
         } else {
@@ -73,13 +71,12 @@ import Testing
         }
     }
 
-    @Test("Anything but 04 and a point is no uncompressed key", arguments: try File.load().uncompressedPublicKeys)
-    func uncompressed(_ vector: Candidate) {
+    @Test(arguments: try File.load().uncompressedPublicKeys)
+    func `anything but 04 and a point is no uncompressed key`(_ vector: Candidate) {
         #expect(throws: InvalidPublicKey.self) { try PublicKey(uncompressed: vector.bytes.bytes) }
     }
 
-    @Test("Zero, the order and other lengths are no private keys", arguments: try File.load().privateKeys)
-    func privateKeys(_ vector: Candidate) {
+    @Test(arguments: try File.load().privateKeys) func `zero, the order and other lengths are no private keys`(_ vector: Candidate) {
         guard let bytes = FixedBytes<32>(vector.bytes.bytes) else {
             #expect(vector.bytes.bytes.count != 32)
             return
@@ -87,8 +84,7 @@ import Testing
         #expect(throws: InvalidPrivateKey.self) { try PrivateKey(bytes) }
     }
 
-    @Test("Generated keys differ and work")
-    func generated() {
+    @Test func `generated keys differ and work`() {
         var random = SecureRandom()
         let keys = (0..<3).map { _ in PrivateKey.generate(using: &random) }
         #expect(Set(keys.map(\.publicKey)).count == 3)
@@ -96,8 +92,7 @@ import Testing
         #expect(keys.allSatisfy { $0.sign(digest).isBy($0.publicKey, digest) })
     }
 
-    @Test("No way of printing a private key or a symmetric key shows a byte of it")
-    func secrecy() throws {
+    @Test func `no way of printing a private key or a symmetric key shows a byte of it`() throws {
         let bytes = FixedBytes<32>(repeating: 0xAB)
         for secret: Any in [try PrivateKey(bytes), SymmetricKey(bytes)] {
             var dumped = ""

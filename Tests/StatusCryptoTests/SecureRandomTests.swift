@@ -3,22 +3,19 @@ import TestSupport
 import Testing
 
 @Suite(.safetyNet) struct SecureRandomTests {
-    @Test("Numbers do not repeat over many refills, nor between copies")
-    func distinct() {
+    @Test func `numbers do not repeat over many refills, nor between copies`() {
         var random = SecureRandom()
         var copy = random
         let numbers = (0..<1_000).map { $0.isMultiple(of: 2) ? random.next() : copy.next() }
         #expect(Set(numbers).count == 1_000)
     }
 
-    @Test("The requested number of bytes is returned", arguments: [0, 1, 7, 8, 9, 256, 1_000])
-    func byteCount(_ count: Int) {
+    @Test(arguments: [0, 1, 7, 8, 9, 256, 1_000]) func `the requested number of bytes is returned`(_ count: Int) {
         var random = SecureRandom()
         #expect(random.bytes(count).count == count)
     }
 
-    @Test("All of the bytes are random")
-    func coverage() {
+    @Test func `all of the bytes are random`() {
         var random = SecureRandom()
         // The probability of a position that is zero in all 256 draws is 2^-2048.
         var seen = [UInt8](repeating: 0, count: 21)

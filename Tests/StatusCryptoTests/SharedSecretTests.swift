@@ -41,8 +41,7 @@ import Testing
         var testDescription: String { name }
     }
 
-    @Test("Both sides agree on the X coordinate, leading zeros kept", arguments: try File.load().ecdh)
-    func agreement(_ vector: Agreement) throws {
+    @Test(arguments: try File.load().ecdh) func `both sides agree on the X coordinate, leading zeros kept`(_ vector: Agreement) throws {
         let a = try vector.a_private_key.privateKey()
         let b = try vector.b_private_key.privateKey()
         #expect(b.publicKey.uncompressed.bytes == vector.b_public_key.bytes)
@@ -51,9 +50,8 @@ import Testing
     }
 
     /// The test omits the vectors with AES-128 and AES-192, because our key type has 32 bytes.
-    @Test(
-        "AES-256-GCM seals to the reference's bytes and opens them", arguments: try File.load().encrypt.filter { $0.key.bytes.count == 32 })
-    func encryption(_ vector: Encryption) throws {
+    @Test(arguments: try File.load().encrypt.filter { $0.key.bytes.count == 32 })
+    func `AES-256-GCM seals to the reference's bytes and opens them`(_ vector: Encryption) throws {
         let key = try vector.key.symmetricKey()
         let nonce: FixedBytes<12> = try vector.nonce.fixed()
         let combined = AESGCM.sealCombined(vector.plaintext.bytes.span, key: key, nonce: nonce)
@@ -65,8 +63,7 @@ import Testing
         #expect(try AESGCM.open(sealed.span, key: key, nonce: nonce) == vector.plaintext.bytes)
     }
 
-    @Test("AES-256-GCM opens only unchanged ciphertexts", arguments: try File.load().decrypt)
-    func decryption(_ vector: Decryption) throws {
+    @Test(arguments: try File.load().decrypt) func `AES-256-GCM opens only unchanged ciphertexts`(_ vector: Decryption) throws {
         guard let keyBytes = FixedBytes<32>(vector.key.bytes) else {
             // Our key type fixes the length.
             #expect(vector.error == "crypto/aes: invalid key size 17")

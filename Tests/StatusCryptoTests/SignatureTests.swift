@@ -37,8 +37,7 @@ import Testing
         var testDescription: String { name }
     }
 
-    @Test("Signing a grant gives the reference's bytes", arguments: try File.load().grants)
-    func signing(_ vector: Made) throws {
+    @Test(arguments: try File.load().grants) func `signing a grant gives the reference's bytes`(_ vector: Made) throws {
         let client = try vector.client_private_key.privateKey()
         let server = try vector.server_private_key.privateKey().publicKey
         let digest = Grant.digest(client: client.publicKey, server: server, accessToken: AccessToken(vector.access_token))
@@ -51,8 +50,7 @@ import Testing
         #expect(signature.recover(digest) == client.publicKey)
     }
 
-    @Test("Verification follows the reference", arguments: try File.load().verify_cases)
-    func verification(_ vector: Given) throws {
+    @Test(arguments: try File.load().verify_cases) func `verification follows the reference`(_ vector: Given) throws {
         let file = try File.load()
         let client = try PublicKey(uncompressed: file.client_public_key.bytes)
         let server = try PublicKey(uncompressed: file.server_public_key.bytes)
@@ -65,8 +63,7 @@ import Testing
         #expect((signature?.isBy(client, digest) ?? false) == (vector.verify_error == nil))
     }
 
-    @Test("An R that is not the X of a point is detected without recovery")
-    func notAPoint() throws {
+    @Test func `an R that is not the X of a point is detected without recovery`() throws {
         // No point of secp256k1 has the X coordinate 5: 5³ + 7 is not a square.
         var bytes = [UInt8](repeating: 0, count: 65)
         bytes[31] = 5

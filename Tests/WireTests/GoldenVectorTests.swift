@@ -6,7 +6,7 @@ import Wire
 /// The messages of the reference implementation, and its results for unusual bytes.
 @Suite(.safetyNet) struct GoldenVectorTests {
     @Test(arguments: try WireVectors.load().encode)
-    func `A message is read from the reference's bytes and written as the same bytes`(vector: WireVectors.Encoding) throws {
+    func `a message is read from the reference's bytes and written as the same bytes`(vector: WireVectors.Encoding) throws {
         let message = try vector.message.type.decode(vector.hex.bytes)
         try expect(message, equals: vector.json)
         // Among WakuMessage's optional fields, only the timestamp keeps its presence.
@@ -15,7 +15,7 @@ import Wire
     }
 
     @Test(arguments: try WireVectors.load().decode)
-    func `Unusual bytes are accepted or rejected as by the reference`(vector: WireVectors.Decoding) throws {
+    func `unusual bytes are accepted or rejected as by the reference`(vector: WireVectors.Decoding) throws {
         if let json = vector.json {
             let message = try vector.message.type.decode(vector.hex.bytes)
             try expect(message, equals: json)
@@ -25,7 +25,7 @@ import Wire
     }
 
     @Test(arguments: try Vectors.load("10_message_hash", as: WakuMessageVectors.self).hashes)
-    func `A WakuMessage of the reference is read`(vector: WakuMessageVectors.Hash) throws {
+    func `a WakuMessage of the reference is read`(vector: WakuMessageVectors.Hash) throws {
         let message = try WakuMessage.decode(vector.protobuf.bytes)
         #expect(message.payload == vector.payload.bytes)
         #expect(message.contentTopic == vector.content_topic)

@@ -17,7 +17,7 @@ import Wire
         message(segmentsCount: .max),
         message(paritySegmentsCount: 1),
     ])
-    func `Data and parity segments are segments`(message: SegmentMessage) {
+    func `data and parity segments are segments`(message: SegmentMessage) {
         #expect(SegmentMessage.isSegment(message.encoded()))
     }
 
@@ -28,11 +28,11 @@ import Wire
         message(segmentsCount: 1, paritySegmentsCount: 1),
         message(),
     ])
-    func `A message without payload or without count is not a segment`(message: SegmentMessage) {
+    func `a message without payload or without count is not a segment`(message: SegmentMessage) {
         #expect(!SegmentMessage.isSegment(message.encoded()))
     }
 
-    @Test func `A plain ApplicationMetadataMessage is not a segment`() {
+    @Test func `a plain ApplicationMetadataMessage is not a segment`() {
         var message = ApplicationMetadataMessage()
         message.signature = Array(repeating: 1, count: 65)
         message.payload = [1, 2, 3]
@@ -40,7 +40,7 @@ import Wire
         #expect(!SegmentMessage.isSegment(message.encoded()))
     }
 
-    @Test func `Bytes that are not protobuf are not a segment`() {
+    @Test func `bytes that are not protobuf are not a segment`() {
         let bytes = Self.message(segmentsCount: 2).encoded()
         #expect(!SegmentMessage.isSegment(Array(bytes.dropLast())))
         #expect(!SegmentMessage.isSegment(bytes + [0xFF]))

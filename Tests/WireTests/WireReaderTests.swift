@@ -24,7 +24,7 @@ struct WireReaderTests {
         ("333b34", .unbalancedGroup),  // closed in the wrong order
         ("3a01001201ff", .invalidUTF8),
     ])
-    func `Invalid bytes are rejected with a reason`(hex: String, reason: WireError.Reason) throws {
+    func `invalid bytes are rejected with a reason`(hex: String, reason: WireError.Reason) throws {
         let bytes = try #require(Hex.decode(hex))
         #expect(refusal(PushNotificationRegistration.self, bytes)?.reason == reason)
     }
@@ -44,7 +44,7 @@ struct WireReaderTests {
         "333b3c34",  // closed in the right order
         "3a0100120161",  // ASCII
     ])
-    func `Bytes that differ from invalid ones in one thing are accepted`(hex: String) throws {
+    func `bytes that differ from invalid ones in one thing are accepted`(hex: String) throws {
         let bytes = try #require(Hex.decode(hex))
         #expect(refusal(PushNotificationRegistration.self, bytes) == nil)
     }
@@ -55,28 +55,28 @@ struct WireReaderTests {
         ("0a01ff", 1, 0, "PushNotificationQueryInfo, field 1, byte 0: the string is not UTF-8"),
         ("3001 80", 0, 2, "PushNotificationQueryInfo, field 0, byte 2: the input ends inside the field"),
     ])
-    func `An error names message, field and byte offset`(hex: String, field: UInt64, offset: Int, description: String) throws {
+    func `an error names message, field and byte offset`(hex: String, field: UInt64, offset: Int, description: String) throws {
         let bytes = try #require(Hex.decode(hex.filter { $0 != " " }))
         let error = try #require(refusal(PushNotificationQueryInfo.self, bytes))
         #expect(error.message == PushNotificationQueryInfo.self && error.field == field && error.offset == offset)
         #expect(error.description == description)
     }
 
-    @Test func `An error in a nested message names that message, and its offset in the outer message`() throws {
+    @Test func `an error in a nested message names that message, and its offset in the outer message`() throws {
         // The response has one valid info, and one whose grant, field 5, has no length.
         let bytes = try #require(Hex.decode("0a02" + "0a00" + "0a03" + "0a00" + "2a"))
         let error = try #require(refusal(PushNotificationQueryResponse.self, bytes))
         #expect("\(error)" == "PushNotificationQueryInfo, field 5, byte 8: the input ends inside the field")
     }
 
-    @Test func `Groups are skipped up to the limit of nesting`() throws {
+    @Test func `groups are skipped up to the limit of nesting`() throws {
         let open = [UInt8](repeating: 0x3B, count: WireReader.maximumGroupDepth)
         let close = [UInt8](repeating: 0x3C, count: WireReader.maximumGroupDepth)
         #expect(try PushNotificationRegistration.decode(open + close) == PushNotificationRegistration())
         #expect(refusal(PushNotificationRegistration.self, [0x3B] + open + close + [0x3C])?.reason == .groupsTooDeep)
     }
 
-    @Test func `The number of entries of a list is bounded`() throws {
+    @Test func `the number of entries of a list is bounded`() throws {
         let list = Array(repeating: [0x0A, 0x00] as [UInt8], count: WireReader.maximumEntryCount).flatMap(\.self)
         #expect(try PushNotificationQuery.decode(list).publicKeys.count == WireReader.maximumEntryCount)
         #expect(try PushNotificationRequest.decode(list).requests.count == WireReader.maximumEntryCount)
@@ -84,14 +84,14 @@ struct WireReaderTests {
         #expect(refusal(PushNotificationRequest.self, list + [0x0A, 0x00])?.reason == .tooManyEntries)
     }
 
-    @Test func `Each list has its own count`() throws {
+    @Test func `each list has its own count`() throws {
         var message = PushNotificationRegistration()
         message.allowedKeyList = Array(repeating: [], count: WireReader.maximumEntryCount)
         message.blockedChatList = message.allowedKeyList
         #expect(try PushNotificationRegistration.decode(message.encoded()) == message)
     }
 
-    @Test func `A slice of a longer buffer is read without copying it first`() throws {
+    @Test func `a slice of a longer buffer is read without copying it first`() throws {
         var message = PushNotificationReport()
         message.installationID = "installation"
         let buffer = [0xFF] + message.encoded() + [0xFF]
@@ -101,14 +101,14 @@ struct WireReaderTests {
 
     /// The cut is between two fields, or reading fails.
     @Test(arguments: try HostileInput.messages())
-    func `A message that is cut short anywhere is rejected or complete`(input: HostileInput) throws {
+    func `a message that is cut short anywhere is rejected or complete`(input: HostileInput) throws {
         for count in input.bytes.indices {
             try input.expectTotal(Array(input.bytes[..<count]))
         }
     }
 
     @Test(arguments: try HostileInput.messages())
-    func `A message with one changed byte is rejected or is another message`(input: HostileInput) throws {
+    func `a message with one changed byte is rejected or is another message`(input: HostileInput) throws {
         for index in input.bytes.indices {
             var bytes = input.bytes
             for value in input.replacements(for: bytes[index], at: index) {

@@ -4,7 +4,7 @@ import Wire
 
 @Suite(.safetyNet) struct WireWriterTests {
     @Test(arguments: 0..<64)
-    func `Numbers at the edge of a byte take the fewest bytes`(power: UInt64) throws {
+    func `numbers at the edge of a byte take the fewest bytes`(power: UInt64) throws {
         for value in [1 << power &- 1, 1 << power, 1 << power &+ 1] as [UInt64] {
             var message = PushNotificationRegistration()
             message.version = value
@@ -16,7 +16,7 @@ import Wire
     }
 
     @Test(arguments: MessageKind.allCases)
-    func `A random message is read as it was written`(kind: MessageKind) throws {
+    func `a random message is read as it was written`(kind: MessageKind) throws {
         var fields = RandomFields(generator: SplitMix64(seed: 1))
         for _ in 0..<200 {
             try expectRoundTrip(kind.type.init(fields: &fields))
@@ -30,7 +30,7 @@ import Wire
     }
 
     @Test(arguments: MessageKind.allCases)
-    func `An empty message has no bytes`(kind: MessageKind) {
+    func `an empty message has no bytes`(kind: MessageKind) {
         #expect(kind.type.init().encoded().isEmpty)
     }
 }

@@ -169,8 +169,8 @@ import Testing
         #expect(steps.read(Self.start, at: .zero).reading == ClockReading(now: Self.start))
     }
 
-    @Test("Numbers of a hostile row are no more than a step", arguments: [Int64.min, -1, 0, .max], [Int64.min, -1, 0, .max])
-    func rows(readAt: Int64, other: Int64) {
+    @Test(arguments: [Int64.min, -1, 0, .max], [Int64.min, -1, 0, .max])
+    func `numbers of a hostile row are no more than a step`(readAt: Int64, other: Int64) {
         for expected in [nil, Timestamp(nanoseconds: other)] {
             let stored = StoredClock(
                 readAt: Timestamp(nanoseconds: readAt), expectedAt: expected, heldFor: .nanoseconds(other))

@@ -50,7 +50,7 @@ import Wire
         #expect(text.hasPrefix(#"{"notifications":[{"a":-9223372036854775808,"b":true,"c":[false,{},[]],"#))
     }
 
-    @Test func `The pushes of the main flow are posted as the reference posts them`() throws {
+    @Test func `the pushes of the main flow are posted as the reference posts them`() throws {
         let bodies = try GoldenFlow.load().mainFlow.steps.flatMap { $0.gorush ?? [] }.map(\.body)
         #expect(!bodies.isEmpty)
         for body in bodies {

@@ -12,8 +12,7 @@ import Testing
 
 /// The client with a gorush that is as strict as the real one.
 @Suite(.safetyNet) struct GorushClientTests {
-    @Test("A batch arrives with its fields, whatever slashes end the URL", arguments: ["", "/", "//"])
-    func batch(suffix: String) async throws {
+    @Test(arguments: ["", "/", "//"]) func `a batch arrives with its fields, whatever slashes end the URL`(suffix: String) async throws {
         try await withStubGorush { stub in
             let client = await GorushClient(stub, prefix: suffix)
             #expect(await client.post([.ios(), .android()]) == .accepted(failures: []))
@@ -33,8 +32,7 @@ import Testing
         }
     }
 
-    @Test("A request has the URL's path prefix and the further headers")
-    func prefixAndHeaders() async throws {
+    @Test func `a request has the URL's path prefix and the further headers`() async throws {
         let seen = Recorder<String>()
         let server = try RawServer { connection in
             while let request = connection.readRequest() {
@@ -48,16 +46,15 @@ import Testing
         #expect(seen.all.allSatisfy { $0.contains("\r\nAuthorization: Bearer x\r\n") })
     }
 
-    @Test("An empty batch is not posted")
-    func nothing() async throws {
+    @Test func `an empty batch is not posted`() async throws {
         try await withStubGorush { stub in
             #expect(await GorushClient(stub).post([]) == .accepted(failures: []))
             #expect(stub.posts.all.isEmpty)
         }
     }
 
-    @Test("A failure has the push's notification id, with tokens hidden or not", arguments: [true, false])
-    func failedPush(hidesTokens: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `a failure has the push's notification id, with tokens hidden or not`(hidesTokens: Bool) async throws {
         try await withStubGorush(.init(hidesTokens: hidesTokens)) { stub in
             stub.fail(token: "dead", with: "Unregistered")
             let client = await GorushClient(stub)
@@ -69,16 +66,14 @@ import Testing
         }
     }
 
-    @Test("A disabled platform is detected")
-    func disabledPlatform() async throws {
+    @Test func `a disabled platform is detected`() async throws {
         try await withStubGorush(.init(enabledPlatforms: [2])) { stub in
             #expect(await GorushClient(stub).post([.ios(), .android()]) == .short(expected: 2, counted: 1))
             #expect(stub.notifications.all.map(\.platform) == [2])
         }
     }
 
-    @Test("A batch beyond gorush's limit is rejected with the limit")
-    func overLimit() async throws {
+    @Test func `a batch beyond gorush's limit is rejected with the limit`() async throws {
         try await withStubGorush(.init(maximumNotificationCount: 2)) { stub in
             #expect(await GorushClient(stub).post([.ios(), .ios(), .ios()]) == .overLimit(2))
             #expect(stub.notifications.all.isEmpty)
@@ -87,7 +82,6 @@ import Testing
     }
 
     @Test(
-        "Each misbehaviour has its response, and the client recovers",
         arguments: [
             (StubGorush.Misbehaviour.answer(status: 500), GorushResponse.unknown), (.reset, .broken), (.breakOff, .broken),
             (.answer(status: 200, body: #"{"counts":"#), .unknown),
@@ -100,7 +94,9 @@ import Testing
             (.answer(status: 504), .late), (.answer(status: 408), .late),
             (.drip(interval: .milliseconds(1)), .accepted(failures: [])),
         ])
-    func misbehaviour(_ misbehaviour: StubGorush.Misbehaviour, answer: GorushResponse) async throws {
+    func `each misbehaviour has its response, and the client recovers`(
+        _ misbehaviour: StubGorush.Misbehaviour, answer: GorushResponse
+    ) async throws {
         try await withStubGorush { stub in
             stub.next(misbehaviour, takesBatch: true)
             let client = await GorushClient(stub)
@@ -112,16 +108,15 @@ import Testing
         }
     }
 
-    @Test("A request to a hanging gorush times out")
-    func hang() async throws {
+    @Test func `a request to a hanging gorush times out`() async throws {
         try await withStubGorush { stub in
             stub.next(.hang)
             #expect(await GorushClient(stub).post([.android()], timeout: .milliseconds(200)) == .timedOut(nil))
         }
     }
 
-    @Test("A gorush is recognised by its configuration, or by its response to an empty batch", arguments: [true, false])
-    func probe(isBehindProxy: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `a gorush is recognised by its configuration, or by its response to an empty batch`(isBehindProxy: Bool) async throws {
         try await withStubGorush(.init(isBehindProxy: isBehindProxy)) { stub in
             let probe = await GorushClient(stub).probe()
             if isBehindProxy {
@@ -139,7 +134,6 @@ import Testing
     }
 
     @Test(
-        "a server that is not a usable gorush is reported with the reason",
         arguments: [
             (401, "", GorushClient.Probe.unusable(issue: "gorush cannot be used: it responded with 401")),
             (200, "<html>", .unusable(issue: "gorush cannot be used: it responded with 200")),
@@ -153,7 +147,9 @@ import Testing
             ), (503, "", .unreachable(.init(proxyStatus: 503))), (502, "", .unreachable(.init(proxyStatus: 502))),
             (400, #"{"code":400,"message":"Notifications field is empty."}"#, .silent),
         ])
-    func probe(status: Int, body: String, probe: GorushClient.Probe) async throws {
+    func `a server that is not a usable gorush is reported with the reason`(
+        status: Int, body: String, probe: GorushClient.Probe
+    ) async throws {
         let server = try RawServer { connection in
             while connection.readRequest() != nil { connection.respond(status: status, body: body) }
         }
@@ -189,8 +185,7 @@ import Testing
         #expect(await GorushClient(.init(url: server.url)).post([.android()]) == .busy(.init(proxyStatus: 502)))
     }
 
-    @Test("An absent gorush is unavailable")
-    func absent() async throws {
+    @Test func `an absent gorush is unavailable`() async throws {
         // Port 1 has no listener, and the system never assigns it.
         let client = GorushClient(.init(url: "http://127.0.0.1:1"))
         #expect(await client.post([.android()]) == .unavailable(.init()))

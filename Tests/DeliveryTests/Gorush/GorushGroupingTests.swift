@@ -74,12 +74,11 @@ import Wire
     }
 
     @Test(
-        "devices with different values are not grouped",
         arguments: [
             { $0.target.keyHash = Digest64(repeating: 1) }, { $0.tokenType = .firebase }, { $0.apnTopic = "other" }, { $0.type = .mention },
             { $0.chatID = [1] }, { $0.message = [1] },
         ] as [@Sendable (inout AcceptedPush) -> Void])
-    func apart(change: @Sendable (inout AcceptedPush) -> Void) {
+    func `devices with different values are not grouped`(change: @Sendable (inout AcceptedPush) -> Void) {
         let groups = make([push("a"), push("b", change), push("c"), push("d", change)])
         #expect(groups.map(\.indexes) == [[0, 2], [1, 3]])
         #expect(groups.map(\.notification.tokens) == [["token-a", "token-c"], ["token-b", "token-d"]])
@@ -246,10 +245,10 @@ private func somePush(_ change: (inout AcceptedPush) -> Void = { _ in }) -> Acce
         (.unknown, digits, "a", .platform), (TokenType(rawValue: 3), digits, "a", .platform),
     ]
 
-    @Test(
-        "A push with an invalid device token, topic or platform has an obstacle",
-        arguments: obstacles)
-    func obstacle(type: TokenType, token: String, topic: String, obstacle: UnsendablePush?) {
+    @Test(arguments: obstacles)
+    func `a push with an invalid device token, topic or platform has an obstacle`(
+        type: TokenType, token: String, topic: String, obstacle: UnsendablePush?
+    ) {
         let push = somePush {
             $0.tokenType = type
             $0.deviceToken = DeviceToken(token)

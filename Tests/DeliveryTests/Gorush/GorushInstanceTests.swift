@@ -31,14 +31,13 @@ import Testing
         #expect(instance.warnings(for: .init(platform: .android)).count == 2)
     }
 
-    @Test("Other texts are no configuration", arguments: ["", "404 page not found", "{", "[]", "core: 1", "ios: {}", "\u{0}", "- a"])
-    func junk(text: String) {
+    @Test(arguments: ["", "404 page not found", "{", "[]", "core: 1", "ios: {}", "\u{0}", "- a"])
+    func `other texts are no configuration`(text: String) {
         #expect(read(text) == nil)
         #expect(read("core:\n" + text) != nil)
     }
 
     @Test(
-        "a configuration that loses pushes is a warning",
         arguments: [
             ("core: {sync: true}\nios: {enabled: true, production: false}", "sandbox"),
             ("core: {sync: true}\nios: {enabled: true, max_concurrent_pushes: 0}", "hangs"),
@@ -48,14 +47,13 @@ import Testing
             ("core: {sync: true, worker_num: 2}", "2 silent phones can stop a platform for a minute"),
             ("core: {sync: true, worker_num: 48, queue_num: 4}", "queue_num"),
         ])
-    func warned(yaml: String, word: String) throws {
+    func `a configuration that loses pushes is a warning`(yaml: String, word: String) throws {
         let instance = try #require(GorushInstance(settings: yaml))
         let warnings = Set([.ios, .android].flatMap { instance.warnings(for: .init(platform: $0)) })
         #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains(word) })
     }
 
     @Test(
-        "a configuration that loses pushes counted as sent is an issue that names the line to change",
         arguments: [
             ("core: {sync: true}", nil), ("core: {sync: true}\nqueue: {engine: local}", nil),
             ("core: {sync: true}\nqueue: {engine: \"local\"}", nil), ("core: {sync: false}", "set core.sync: true"),
@@ -67,7 +65,9 @@ import Testing
             ("core: {sync: true}\nqueue: {engine: nats}", "set queue.engine: local"),
             ("core: {sync: true}\nqueue: {engine: redis}", "set queue.engine: local"),
         ] as [(String, String?)])
-    func fault(yaml: String, remedy: String?) throws {
+    func `a configuration that loses pushes counted as sent is an issue that names the line to change`(
+        yaml: String, remedy: String?
+    ) throws {
         let fault = try #require(GorushInstance(settings: yaml)).configurationFault
         #expect(fault == nil ? remedy == nil : fault?.hasSuffix("\(remedy ?? "-") in gorush's configuration") == true)
     }

@@ -8,14 +8,12 @@ import Testing
 
 /// The meaning of a response from gorush, or from a proxy before it, for the batch (GORUSH.md §2).
 @Suite(.safetyNet) struct GorushResponseTests {
-    @Test("A response with the expected number of targets is an accepted batch")
-    func accepted() {
+    @Test func `a response with the expected number of targets is an accepted batch`() {
         let answer = GorushResponse(HTTPResponse(200, #"{"counts":3,"logs":[],"success":"ok"}"#), expectedCount: 3)
         #expect(answer == .accepted(failures: []))
     }
 
-    @Test("Each failure has its identifier and reason")
-    func failures() {
+    @Test func `each failure has its identifier and reason`() {
         let body = #"""
             {"counts":2,"logs":[
             {"notif_id":"n-1","type":"failed-push","platform":"ios","token":"**********","message":"m","error":"BadDeviceToken"},
@@ -30,8 +28,7 @@ import Testing
                 ]))
     }
 
-    @Test("Fewer targets than expected: a platform is disabled", arguments: [0, 1, 2])
-    func short(counts: Int) {
+    @Test(arguments: [0, 1, 2]) func `fewer targets than expected: a platform is disabled`(counts: Int) {
         let response = HTTPResponse(200, #"{"counts":\#(counts),"logs":[],"success":"ok"}"#)
         #expect(GorushResponse(response, expectedCount: 3) == .short(expected: 3, counted: counts))
     }
@@ -48,8 +45,7 @@ import Testing
         #expect(GorushResponse(HTTPResponse(200, body), expectedCount: 3) == .unknown)
     }
 
-    @Test("A truncated response is not mistaken for a complete one")
-    func truncated() {
+    @Test func `a truncated response is not mistaken for a complete one`() {
         let body = #"{"counts":1,"logs":[{"notif_id":"n-1","error":"Unregistered"}],"success":"ok"}"#
         for length in 0..<body.utf8.count {
             #expect(GorushResponse(HTTPResponse(200, String(body.prefix(length))), expectedCount: 1) == .unknown)
@@ -58,7 +54,6 @@ import Testing
     }
 
     @Test(
-        "gorush's refusals",
         arguments: [
             ("Missing notifications field.", GorushResponse.refused(message: "Missing notifications field.")),
             ("Notifications field is empty.", .refused(message: "Notifications field is empty.")),
@@ -67,12 +62,11 @@ import Testing
             ("Number of notifications(1) over limit(0)", .misconfigured(status: 400)),
             ("Number of notifications(1) over limit(99999999999999999999)", .misconfigured(status: 400)),
         ])
-    func refused(message: String, answer: GorushResponse) {
+    func `gorush's refusals`(message: String, answer: GorushResponse) {
         #expect(GorushResponse(HTTPResponse(400, #"{"code":400,"message":"\#(message)"}"#), expectedCount: 1) == answer)
     }
 
-    @Test("Texts of gorush and the providers are not printed, because they may contain tokens")
-    func foreignWords() {
+    @Test func `texts of gorush and the providers are not printed, because they may contain tokens`() {
         let response = HTTPResponse(400, #"{"code":400,"message":"bad token a1a1a1"}"#)
         #expect(GorushResponse(response, expectedCount: 1) == .misconfigured(status: 400))
         let failure = GorushFailure(identifier: "n-1", error: #"Post "https://api.push.apple.com/3/device/a1a1a1": EOF"#, token: "a1a1a1")
@@ -83,7 +77,6 @@ import Testing
     }
 
     @Test(
-        "Each HTTP status has its meaning",
         arguments: [
             (301, GorushResponse.misconfigured(status: 301)), (307, .misconfigured(status: 307)), (401, .misconfigured(status: 401)),
             (403, .misconfigured(status: 403)), (404, .misconfigured(status: 404)), (400, .misconfigured(status: 400)),
@@ -93,34 +86,31 @@ import Testing
             (204, .unknown),
             (202, .unknown), (0, .unknown), (999, .unknown),
         ])
-    func statuses(status: Int, answer: GorushResponse) {
+    func `each HTTP status has its meaning`(status: Int, answer: GorushResponse) {
         #expect(GorushResponse(HTTPResponse(status), expectedCount: 1) == answer)
     }
 
     @Test(
-        "A TLS server's response in plain HTTP is recognised",
         arguments: [
             "Client sent an HTTP request to an HTTPS server.", "<center>The plain HTTP request was sent to HTTPS port</center>",
         ])
-    func wantsTLS(body: String) {
+    func `a TLS server's response in plain HTTP is recognised`(body: String) {
         #expect(GorushResponse(HTTPResponse(400, body), expectedCount: 1) == .wantsTLS)
     }
 
     @Test(
-        "Retry-After in seconds is kept, within ten minutes",
         arguments: [
             ("0", Duration.zero), ("120", .seconds(120)), ("99999999", .seconds(600)), ("-1", nil), ("soon", nil), ("", nil),
             ("Wed, 21 Oct 2026 07:28:00 GMT", nil), ("99999999999999999999", nil),
         ])
-    func retryAfter(value: String, duration: Duration?) {
+    func `Retry-After in seconds is kept, within ten minutes`(value: String, duration: Duration?) {
         for status in [429, 503] {
             let response = HTTPResponse(status, headers: [("retry-after", value)])
             #expect(GorushResponse(response, expectedCount: 1) == .unavailable(.init(proxyStatus: status, retryAfter: duration)))
         }
     }
 
-    @Test("A request without a response has an unknown result only if it may have arrived")
-    func errors() {
+    @Test func `a request without a response has an unknown result only if it may have arrived`() {
         let kinds: [HTTPError.Kind] = [
             .invalidURL, .invalidHeader, .couldNotConnect, .tls, .timedOut, .connectionLost, .malformedResponse, .responseTooLarge,
             .cancelled, .other(code: 27),

@@ -25,14 +25,13 @@ import Testing
     private let missing = #"{"code":400,"message":"Missing notifications field."}"#
 
     @Test(
-        "a body that is not a batch is rejected as a whole",
         arguments: [
             "", "x", "{}", "[]", #"{"notifications":null}"#, #"{"notifications":{}}"#, #"{"notifications":[1]}"#,
             #"{"notifications":[{"tokens":["a"],"platform":"2"}]}"#, #"{"notifications":[{"tokens":["a"],"platform":2},{"tokens":"a"}]}"#,
             #"{"notifications":[{"data":"x"}]}"#, #"{"notifications":[{"android":{"ttl":3600}}]}"#, #"{"notifications":[{"notif_id":7}]}"#,
             #"{"notifications":[{"badge":"1"}]}"#, #"{"notifications":[{"production":1}]}"#, #"{"notifications":[{"topic":[]}]}"#,
         ])
-    func refused(body: String) async throws {
+    func `a body that is not a batch is rejected as a whole`(body: String) async throws {
         try await withStubGorush { stub in
             let answer = try await send(stub, .post, "/api/push", body)
             #expect(answer.status == 400)
@@ -43,7 +42,6 @@ import Testing
     }
 
     @Test(
-        "The response counts the notifications of a batch",
         arguments: [
             (#"{"notifications":[{"tokens":["a"],"platform":1}]}"#, 1),
             (#"{"notifications":[{"tokens":["a"],"platform":1,"topic":"t"}]}"#, 2),
@@ -53,7 +51,7 @@ import Testing
             (#"{"notifications":[{"tokens":["a"]}]}"#, 0), (#"{"notifications":[null]}"#, 0),
             (#"{"unknown":1,"notifications":[{"platform":1,"unknown":{},"tokens":null,"sound":{"name":"x"}}]}"#, 0),
         ])
-    func counts(body: String, count: Int) async throws {
+    func `the response counts the notifications of a batch`(body: String, count: Int) async throws {
         try await withStubGorush { stub in
             let answer = try await send(stub, .post, "/api/push", body)
             #expect(answer.status == 200)
@@ -63,8 +61,7 @@ import Testing
         }
     }
 
-    @Test("An empty batch and one beyond the limit are rejected")
-    func limits() async throws {
+    @Test func `an empty batch and one beyond the limit are rejected`() async throws {
         try await withStubGorush { stub in
             let empty = try await send(stub, .post, "/api/push", #"{"notifications":[]}"#)
             #expect(empty.status == 400)
@@ -82,8 +79,7 @@ import Testing
         }
     }
 
-    @Test("Failures are written as Go writes them, with the token hidden or not")
-    func logs() async throws {
+    @Test func `failures are written as Go writes them, with the token hidden or not`() async throws {
         try await withStubGorush { stub in
             let token = "0123456789abcdefghijABCDEFGHIJ"
             stub.fail(token: token, with: "Unregistered")
@@ -103,8 +99,7 @@ import Testing
         }
     }
 
-    @Test("Other paths respond as those of gorush do")
-    func paths() async throws {
+    @Test func `other paths respond as those of gorush do`() async throws {
         try await withStubGorush(.init(isSync: false, maximumNotificationCount: 7)) { stub in
             let health = try await send(stub, .get, "/healthz")
             #expect(health.status == 200)
@@ -125,8 +120,7 @@ import Testing
         }
     }
 
-    @Test("Misbehaviour comes in the requested order, and then ends")
-    func script() async throws {
+    @Test func `misbehaviour comes in the requested order, and then ends`() async throws {
         try await withStubGorush { stub in
             stub.next(.answer(status: 503))
             stub.next(.answer(status: 500), takesBatch: true)
@@ -140,8 +134,7 @@ import Testing
 }
 
 @Suite(.safetyNet) struct StubGorushServiceTests {
-    @Test("The service stops on request although a request hangs")
-    func shutdown() async throws {
+    @Test func `the service stops on request although a request hangs`() async throws {
         let stub = StubGorush()
         let group = ServiceGroup(services: [stub], logger: quietLogger)
         async let running: Void = group.run()

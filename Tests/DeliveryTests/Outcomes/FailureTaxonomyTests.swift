@@ -8,7 +8,6 @@ import Testing
 
 @Suite(.safetyNet) struct FailureTaxonomyTests {
     @Test(
-        "Every text of GORUSH.md §6 has its kind, also within other words",
         arguments: [
             ("Unregistered", FailureKind.deadToken), ("ExpiredToken", .deadToken), ("Requested entity was not found.", .refusedDevice),
             ("NotRegistered", .refusedDevice), ("unregistered device", .refusedDevice),
@@ -51,7 +50,7 @@ import Testing
             ("Request contains an invalid argument.", .refusedPush),
             ("", .unknown), ("unregistered", .unknown), ("Unregistered ", .unknown), ("something new", .unknown),
         ])
-    func table(text: String, kind: FailureKind) {
+    func `every text of GORUSH.md §6 has its kind, also within other words`(text: String, kind: FailureKind) {
         #expect(FailureTaxonomy.classify(text).kind == kind)
     }
 
@@ -63,13 +62,12 @@ import Testing
         #expect(Set(FailureTaxonomy.rows.map(\.reason)).count == FailureTaxonomy.rows.count)
     }
 
-    @Test func `An unknown text keeps none of its words`() {
+    @Test func `an unknown text keeps none of its words`() {
         #expect(FailureTaxonomy.classify("token a1a1").reason == .unknownText)
         #expect(FailureTaxonomy.classify(#"Post "https://x/3/device/a1a1": EOF"#).reason == .networkError)
     }
 
     @Test(
-        "The provider's words are kept on one short line without the device token and the URL of the request",
         arguments: [
             ("InvalidProviderToken", "InvalidProviderToken"), ("BadEnvironmentKeyIdInToken", "BadEnvironmentKeyIdInToken"),
             (
@@ -82,7 +80,9 @@ import Testing
             ("words about 0123456789abcdef0123456789abcdef", "words about …"),
             ("TheWordsOfTomorrowInOneWord", "TheWordsOfTomorrowInOneWord"), ("", "unknown text"),
         ])
-    func words(text: String, words: String) {
+    func `the provider's words are kept on one short line without the device token and the URL of the request`(
+        text: String, words: String
+    ) {
         #expect(FailureTaxonomy.classify(text, token: "a1a1").words == words)
         #expect(FailureTaxonomy.classify("Permission " + String(repeating: "x y", count: 999)).words.count == 200)
     }

@@ -37,10 +37,8 @@ import Testing
         #expect(judgement.suspicion == Suspicion(since: time(0), refusedAt: time(0)) && !judgement.isDead && !judgement.hasWitness)
     }
 
-    @Test(
-        "A refusal counts if another device was delivered to since the one before",
-        arguments: [(100, true), (109, true), (99, false), (111, false)])
-    func interval(delivery: Int, counted: Bool) {
+    @Test(arguments: [(100, true), (109, true), (99, false), (111, false)])
+    func `a refusal counts if another device was delivered to since the one before`(delivery: Int, counted: Bool) {
         let suspicion = Suspicion(since: time(0), refusedAt: time(100))
         #expect(counts(rules(deliveryAt: delivery), after: suspicion, at: 110) == counted)
     }

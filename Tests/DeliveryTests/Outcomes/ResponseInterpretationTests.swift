@@ -23,10 +23,8 @@ import Testing
         ResponseInterpretation(response, batch: batch, retriesItself: retriesItself)
     }
 
-    @Test(
-        "A limit of gorush makes the next batch smaller than this one, whatever it says",
-        arguments: [(3, 8, 3), (7, 8, 7), (8, 8, 7), (100, 8, 7), (100, 2, 1)])
-    func limit(says: Int, count: Int, becomes: Int) {
+    @Test(arguments: [(3, 8, 3), (7, 8, 7), (8, 8, 7), (100, 8, 7), (100, 2, 1)])
+    func `a limit of gorush makes the next batch smaller than this one, whatever it says`(says: Int, count: Int, becomes: Int) {
         let items = (0..<count).flatMap { _ in batch(1) }
         #expect(read(.overLimit(says), items) == .limit(becomes))
     }
@@ -39,8 +37,8 @@ import Testing
         #expect(outcomes == [.notSent(reason: .overLimit)])
     }
 
-    @Test("Only a gorush that retries by itself leaves the result of a transient failure unknown", arguments: [false, true])
-    func transient(retriesItself: Bool) {
+    @Test(arguments: [false, true])
+    func `only a gorush that retries by itself leaves the result of a transient failure unknown`(retriesItself: Bool) {
         func outcome(_ words: String) -> AttemptOutcome? {
             let response = GorushResponse.accepted(failures: [GorushFailure(identifier: "n-0", error: words, token: nil)])
             guard case .outcomes(let outcomes, .answered) = read(response, batch(1), retriesItself: retriesItself) else { return nil }

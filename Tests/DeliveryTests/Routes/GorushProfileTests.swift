@@ -113,12 +113,13 @@ import Testing
     }
 
     @Test(
-        "A disabled platform is a warning once it is used, and a fault if devices wait that have worked",
         arguments: [
             (DeliveryConfiguration.Route.Pushes.platform(.ios), "ios.enabled"), (.apnTopics(["a"]), "ios.enabled"),
             (.platform(.android), "android.enabled"),
         ])
-    func disabled(pushes: DeliveryConfiguration.Route.Pushes, word: String) {
+    func `a disabled platform is a warning once it is used, and a fault if devices wait that have worked`(
+        pushes: DeliveryConfiguration.Route.Pushes, word: String
+    ) {
         var profile = profile(pushes)
         profile.probed(instance("core: {sync: true}\nios: {enabled: false}\nandroid: {enabled: false}"), at: .zero)
         #expect(profile.warnings == [] && !profile.mayPost)

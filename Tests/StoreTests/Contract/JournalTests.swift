@@ -8,7 +8,7 @@ import Wire
 @Suite(.safetyNet)
 struct JournalTests {
     @Test(arguments: StoreUnderTest.all)
-    func `A hash is recorded once, within a batch, across batches and after reopening`(kind: StoreUnderTest) async throws {
+    func `a hash is recorded once, within a batch, across batches and after reopening`(kind: StoreUnderTest) async throws {
         let folder = try TemporaryFolder()
         var store = try kind.open(folder)
         let rows = try await store.record([(hash(1), envelope(1)), (hash(2), envelope(2)), (hash(1), envelope(1))], at: start)

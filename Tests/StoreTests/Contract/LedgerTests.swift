@@ -10,7 +10,7 @@ import Wire
 @Suite(.safetyNet)
 struct LedgerTests {
     @Test(arguments: StoreUnderTest.all)
-    func `Every milestone is counted once, also after a restart`(kind: StoreUnderTest) async throws {
+    func `every milestone is counted once, also after a restart`(kind: StoreUnderTest) async throws {
         try await kind.withCrash { store in
             try await store.fillLedger()
         } after: { store in

@@ -53,8 +53,8 @@ struct PushTrustTests {
     }
 
     /// Anyone can register a token of another app, so the proof is of the token with its bundle id.
-    @Test("A registration that changes its device token or bundle id is proven no longer", arguments: StoreUnderTest.all)
-    func renewed(kind: StoreUnderTest) async throws {
+    @Test(arguments: StoreUnderTest.all)
+    func `a registration that changes its device token or bundle id is proven no longer`(kind: StoreUnderTest) async throws {
         let changes: [(String, String, isProven: Bool)] = [
             ("device token 1", "im.status.ethereum", true), ("device token 1", "org.other", false),
             ("device token 2", "im.status.ethereum", false),

@@ -63,7 +63,7 @@ struct RegistrationTests {
     }
 
     @Test(arguments: StoreUnderTest.all, [1, 1 << 62, UInt64(Int64.max), UInt64(Int64.max) + 1, .max - 1, .max])
-    func `Versions keep their value over the whole range`(kind: StoreUnderTest, version: UInt64) async throws {
+    func `versions keep their value over the whole range`(kind: StoreUnderTest, version: UInt64) async throws {
         try await kind.withStore { store in
             try await store.register(registration(version: version))
             #expect(try await store.version()?.version == version)
@@ -75,7 +75,7 @@ struct RegistrationTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `An installation keeps its row through every registration and tombstone`(kind: StoreUnderTest) async throws {
+    func `an installation keeps its row through every registration and tombstone`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let row = try await store.register(registration(version: 1))
             let other = try await store.register(registration(installation(2)))
@@ -89,7 +89,7 @@ struct RegistrationTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A tombstone keeps key hash, installation, version and digest, and nothing else`(kind: StoreUnderTest) async throws {
+    func `a tombstone keeps key hash, installation, version and digest, and nothing else`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store async throws in
             let row = try await store.register(registration())
             try await store.unregister(version: 2, plaintextDigest: hash(22))

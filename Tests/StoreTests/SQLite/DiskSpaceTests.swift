@@ -9,7 +9,7 @@ struct DiskSpaceTests {
         arguments: [
             (256 << 20, 1 << 40, false), (255 << 20, 1 << 40, true), (2 << 20, 24 << 20, false), (1 << 20, 24 << 20, true), (0, 0, false),
         ] as [(UInt64, UInt64, Bool)])
-    func `A disk is scarce below 256 MiB, a small one below a twentieth`(free: UInt64, total: UInt64, isScarce: Bool) {
+    func `a disk is scarce below 256 MiB, a small one below a twentieth`(free: UInt64, total: UInt64, isScarce: Bool) {
         #expect(DiskSpace(free: free, total: total).isScarce == isScarce)
     }
 

@@ -27,7 +27,7 @@ struct OpeningTests {
         }
     }
 
-    @Test func `Only the server's user may read the files`() async throws {
+    @Test func `only the server's user may read the files`() async throws {
         let folder = try TemporaryFolder()
         let store = try folder.open()
         do {
@@ -69,7 +69,7 @@ struct OpeningTests {
     }
 
     @Test(arguments: [false, true])
-    func `The database of another identity is refused`(readOnly: Bool) async throws {
+    func `the database of another identity is refused`(readOnly: Bool) async throws {
         let folder = try TemporaryFolder()
         try await folder.open().close()
         #expect(throws: StoreError.otherIdentity) { try folder.open(identity: FixedBytes(repeating: 3), readOnly: readOnly) }
@@ -79,14 +79,14 @@ struct OpeningTests {
     @Test(
         arguments: [false, true],
         ["INSERT INTO grdb_migrations VALUES ('2')", "UPDATE grdb_migrations SET identifier = '1' WHERE identifier = '0.1.0'"])
-    func `A database of another version is refused`(readOnly: Bool, change: String) async throws {
+    func `a database of another version is refused`(readOnly: Bool, change: String) async throws {
         let folder = try TemporaryFolder()
         try await folder.open().close()
         try edit(folder.database) { try $0.execute(sql: change) }
         #expect(throws: StoreError.unknownSchema) { try folder.open(readOnly: readOnly) }
     }
 
-    @Test func `The database of another program is refused and left as it was`() async throws {
+    @Test func `the database of another program is refused and left as it was`() async throws {
         let folder = try TemporaryFolder()
         try edit(folder.database) { try $0.execute(sql: "CREATE TABLE recipe (id INTEGER PRIMARY KEY)") }
         let before = try Data(contentsOf: URL(filePath: folder.database))

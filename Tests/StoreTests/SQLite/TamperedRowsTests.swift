@@ -12,7 +12,6 @@ import Testing
 @Suite(.safetyNet)
 struct TamperedRowsTests {
     @Test(
-        "A row that was tampered with is found",
         arguments: [
             "UPDATE push SET state = 4 WHERE id = 1", "DELETE FROM push WHERE id = 2", "DELETE FROM push WHERE id = 9",
             "UPDATE push SET finished_at = NULL, state = 0 WHERE id = 4", "UPDATE push SET state = 1, finished_at = 1 WHERE id = 9",
@@ -23,7 +22,7 @@ struct TamperedRowsTests {
             "UPDATE message SET state = 1 WHERE id = 5", "UPDATE ledger SET count = count + 1 WHERE milestone = 'sent'",
             "DELETE FROM ledger WHERE milestone = 'merged'", "UPDATE ledger SET pruned = 1 WHERE milestone = 'dead_token'",
         ])
-    func tampered(sql: String) async throws {
+    func `a row that was tampered with is found`(sql: String) async throws {
         try await withSQLiteStore { store in
             try await store.fillLedger()
             #expect(Audit(try await store.auditFacts()).balances)
