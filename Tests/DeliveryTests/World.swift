@@ -270,7 +270,7 @@ extension PushStore {
             lookups.registrations = [installation]
             return lookups
         } deciding: {
-            $1.facts.versions[installation]
+            $1.state.versions[installation]
         }
         return try committed.outcomes[0].get()
     }

@@ -84,15 +84,15 @@ struct DeciderTests {
     private static let accessToken: AccessToken = "00000000-0000-4000-8000-000000000000"
 
     private func decide(
-        _ messages: [OpenedEnvelope], by decider: Decider? = nil, knowing learn: (inout Facts) -> Void = { _ in },
+        _ messages: [OpenedEnvelope], by decider: Decider? = nil, knowing learn: (inout DecisionState) -> Void = { _ in },
         allowing spend: (inout Allowances) -> Void = { _ in }
     ) -> (batch: DecidedBatch, outcomes: [Decider.Outcome]) {
         let decider = decider ?? self.decider
         var lookups = decider.lookups(about: messages)
         spend(&lookups.allowances)
-        var facts = Facts(answering: lookups)
-        learn(&facts)
-        var batch = DecidedBatch(facts: facts)
+        var state = DecisionState(answering: lookups)
+        learn(&state)
+        var batch = DecidedBatch(state: state)
         let outcomes = messages.map { decider.decide($0, at: now, in: &batch) }
         return (batch, outcomes)
     }
@@ -156,12 +156,12 @@ struct DeciderTests {
         #expect(batch.filteredCount == 1)
     }
 
-    /// The facts of a key whose capacity is used up, by registrations of rising age.
-    private func fillKey(_ facts: inout Facts) {
+    /// The state of a key whose capacity is used up, by registrations of rising age.
+    private func fillKey(_ state: inout DecisionState) {
         for number in 1...ProtocolLimits.maximumInstallationsPerKey {
             let installation = Installation(keyHash: keyHash, installationID: "\(number)")
             let version = StoredVersion(version: 7, plaintextDigest: Digest32(repeating: UInt8(number)), isRegistered: true)
-            facts.installations[keyHash, default: [:]][installation] = .live(
+            state.installations[keyHash, default: [:]][installation] = .live(
                 LiveInstallation(version: version, registeredAt: Timestamp(nanoseconds: -Int64(number))))
         }
     }
@@ -328,9 +328,9 @@ struct DeciderTests {
     @Test(arguments: [([5], [5], [9]), ([6], [], [])] as [([UInt8], [UInt8], [UInt8])])
     func `pushes beyond the bucket are coalesced with a deferred push in the outbox`(chat: [UInt8], told: [UInt8], message: [UInt8]) {
         let installation = Installation(keyHash: keyHash, installationID: "phone")
-        let (batch, _) = decide(pushes(9...9, chat: [5])) { facts in
-            facts.targets[installation] = target
-            facts.deferredPushes[PushSlot(target: installation, type: .message)] = DeferredPush(
+        let (batch, _) = decide(pushes(9...9, chat: [5])) { state in
+            state.targets[installation] = target
+            state.deferredPushes[PushSlot(target: installation, type: .message)] = DeferredPush(
                 row: 3, content: .init(chatID: chat, message: [1]))
         } allowing: { allowances in
             for _ in 1...ProtocolLimits.pushCapacity { allowances.spend(.push(installation)) }

@@ -107,7 +107,7 @@ import Wire
                 return lookups
             }()
         ) { batch in
-            _ = KeyCapacity.evicted(from: batch.facts.live(beside: target), by: .init())
+            _ = KeyCapacity.evicted(from: batch.state.live(beside: target), by: .init())
         }
         _ = try? await store.waitingProxies()
         _ = try? await store.resealNext()

@@ -139,14 +139,14 @@ extension PushStore {
         }
     }
 
-    /// Returns facts.
-    func facts(at now: Timestamp = start, about ask: @escaping @Sendable (inout Lookups) -> Void) async throws -> Facts {
+    /// Returns the state for decisions.
+    func state(at now: Timestamp = start, about ask: @escaping @Sendable (inout Lookups) -> Void) async throws -> DecisionState {
         let committed = await commit([()], at: now) { _ in
             var lookups = Lookups()
             ask(&lookups)
             return lookups
         } deciding: {
-            $1.facts
+            $1.state
         }
         return try committed.outcomes[0].get()
     }
@@ -210,15 +210,15 @@ extension PushStore {
     }
 
     func version(of installation: Installation = installation()) async throws -> StoredVersion? {
-        try await facts { $0.registrations = [installation] }.versions[installation]
+        try await state { $0.registrations = [installation] }.versions[installation]
     }
 
     func target(_ installation: Installation = installation(), loading entries: Set<[UInt8]> = listEntries) async throws -> PushTarget? {
-        try await facts { $0.targets = [installation: entries] }.targets[installation]
+        try await state { $0.targets = [installation: entries] }.targets[installation]
     }
 
     func queryable(_ key: Int = 1) async throws -> [QueryableRegistration]? {
-        try await facts { $0.queries = [[hash(key)]] }.queryable[hash(key)]
+        try await state { $0.queries = [[hash(key)]] }.queryable[hash(key)]
     }
 
     func keyHash(ofRegistration row: Int64) async throws -> Digest64? {

@@ -158,13 +158,13 @@ package struct ConformanceRun: Sendable {
     private struct Outcome {
         let rule: Rule
         var skipReason: String?
-        var ends: [Past: (end: any Error, requests: [SentRequest])] = [:]
+        var ends: [RegistrationHistory: (end: any Error, requests: [SentRequest])] = [:]
         var duration = Duration.zero
 
         var overdue: [Overdue] { ends.values.compactMap { $0.end as? Overdue } }
     }
 
-    /// Runs a rule with all its pasts.
+    /// Runs a rule with all its histories.
     private func outcome(of rule: Rule, through network: Network) async throws -> Outcome {
         var outcome = Outcome(rule: rule)
         if rule.needsGorush, gorush == nil { outcome.skipReason = "the kit is no gorush of the server" }
@@ -172,10 +172,10 @@ package struct ConformanceRun: Sendable {
         if rule.needsSecondShard, node.secondPubsubTopic == nil { outcome.skipReason = "the kit uses one shard" }
         guard outcome.skipReason == nil else { return outcome }
         let start = ContinuousClock.now
-        outcome.ends = try await withThrowingTaskGroup(of: (Past, (any Error, [SentRequest]))?.self) { group in
-            for past in rule.pasts {
+        outcome.ends = try await withThrowingTaskGroup(of: (RegistrationHistory, (any Error, [SentRequest]))?.self) { group in
+            for history in rule.histories {
                 group.addTask {
-                    let play = play(rule.id, past, through: network, patience)
+                    let play = play(rule.id, history, through: network, patience)
                     do {
                         try await rule.scenario(play)
                         return nil
@@ -183,12 +183,12 @@ package struct ConformanceRun: Sendable {
                         // A wait that was cut short by a cancellation found nothing.
                         try Task.checkCancellation()
                         guard error is Finding || error is Overdue || error is Unasked else { throw error }
-                        return (past, (error, play.journal.requests))
+                        return (history, (error, play.journal.requests))
                     }
                 }
             }
             return try await group.reduce(into: [:]) { ends, end in
-                if let (past, end) = end { ends[past] = (end: end.0, requests: end.1) }
+                if let (history, end) = end { ends[history] = (end: end.0, requests: end.1) }
             }
         }
         outcome.duration = ContinuousClock.now - start
@@ -240,35 +240,35 @@ package struct ConformanceRun: Sendable {
         }
     }
 
-    /// Judges a rule. The finding with the earliest past counts.
+    /// Judges a rule. The finding with the earliest history counts.
     ///
     /// - Parameter decidedKinds: See ``close(_:through:)``.
     private func verdict(_ outcome: Outcome, _ decidedKinds: Set<Patience.Kind>) -> (Verdict, [SentRequest]) {
         if let reason = outcome.skipReason { return (.skipped(reason), []) }
         var unjudged: (Verdict, [SentRequest])?
         var departures: [Departure] = []
-        for past in outcome.rule.pasts {
-            guard let (end, requests) = outcome.ends[past] else { continue }
+        for history in outcome.rule.histories {
+            guard let (end, requests) = outcome.ends[history] else { continue }
             switch end {
-            case let finding as Finding: return (.fail(past.preface + finding.sentence), requests)
-            case Unasked.late(let sentence): unjudged = unjudged ?? (.late(past.preface + sentence), requests)
-            case Unasked.skipped(let sentence): unjudged = unjudged ?? (.skipped(past.preface + sentence), [])
+            case let finding as Finding: return (.fail(history.preface + finding.sentence), requests)
+            case Unasked.late(let sentence): unjudged = unjudged ?? (.late(history.preface + sentence), requests)
+            case Unasked.skipped(let sentence): unjudged = unjudged ?? (.skipped(history.preface + sentence), [])
             case let overdue as Overdue:
                 if let time = overdue.arrival() {
                     unjudged =
                         unjudged ?? (
-                            .late("\(past.preface)\(overdue.kind.rawValue) took \(time.text); clients wait \(Self.clientPatience.text)"),
+                            .late("\(history.preface)\(overdue.kind.rawValue) took \(time.text); clients wait \(Self.clientPatience.text)"),
                             requests
                         )
                 } else if !decidedKinds.contains(overdue.kind) {
                     unjudged =
                         unjudged ?? (
-                            .late("\(past.preface)\(overdue.kind.rawValue) had not come at the end, nor had a later one"), requests
+                            .late("\(history.preface)\(overdue.kind.rawValue) had not come at the end, nor had a later one"), requests
                         )
                 } else if let departure = overdue.departure {
                     departures.append(departure)
                 } else {
-                    return (.fail(past.preface + overdue.sentence), requests)
+                    return (.fail(history.preface + overdue.sentence), requests)
                 }
             default: break
             }
@@ -278,10 +278,10 @@ package struct ConformanceRun: Sendable {
         return (.pass, [])
     }
 
-    private func play(_ rule: String, _ past: Past, through network: Network, _ patience: Patience) -> Play {
+    private func play(_ rule: String, _ history: RegistrationHistory, through network: Network, _ patience: Patience) -> Play {
         Play(
             server: server, network: network, gorush: gorush, limits: limits, patience: patience, journal: Journal(), restart: restart,
-            apnTopic: apnTopic, rule: rule, past: past, observations: observations,
-            random: SeededRandom(seed: seed, name: past == .first ? rule : "\(rule), \(past)"))
+            apnTopic: apnTopic, rule: rule, history: history, observations: observations,
+            random: SeededRandom(seed: seed, name: history == .first ? rule : "\(rule), \(history)"))
     }
 }

@@ -39,13 +39,13 @@ package struct Rule: Sendable {
     package let needsRestart: Bool
     /// Whether the scenario needs a second shard.
     package let needsSecondShard: Bool
-    /// What the scenario's owners have registered before it. The scenario runs once for each past.
-    let pasts: [Past]
+    /// What the scenario's owners have registered before it. The scenario runs once for each history.
+    let histories: [RegistrationHistory]
     let scenario: @Sendable (Play) async throws -> Void
 
     init(
         _ id: String, _ level: Level, _ place: Place?, _ reference: String, _ title: String, needsGorush: Bool = false,
-        needsRestart: Bool = false, needsSecondShard: Bool = false, pasts: [Past] = [.first],
+        needsRestart: Bool = false, needsSecondShard: Bool = false, histories: [RegistrationHistory] = [.first],
         scenario: @escaping @Sendable (Play) async throws -> Void
     ) {
         self.id = id
@@ -56,7 +56,7 @@ package struct Rule: Sendable {
         self.needsGorush = needsGorush
         self.needsRestart = needsRestart
         self.needsSecondShard = needsSecondShard
-        self.pasts = pasts
+        self.histories = histories
         self.scenario = scenario
     }
 

@@ -43,3 +43,8 @@ package enum ChaCha20Poly1305 {
         return plaintext
     }
 }
+
+extension LibCrypto {
+    // Safe: Swift's lock guards the initialisation, and a fetched algorithm never changes.
+    nonisolated(unsafe) fileprivate static let chaCha20Poly1305 = unsafe fetchCipher("ChaCha20-Poly1305")
+}

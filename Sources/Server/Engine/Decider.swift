@@ -10,9 +10,9 @@ package enum CanaryDevice {
     package static let token = DeviceToken("canary")
 }
 
-/// Decides a batch's messages in order, from the loaded facts. It does not perform I/O.
+/// Decides a batch's messages in order, from the loaded state. It does not perform I/O.
 ///
-/// The protocol's rules are in PushProtocol. The decider calls them with a batch's facts and turns their results into changes to the batch
+/// The protocol's rules are in PushProtocol. The decider calls them with a batch's state and turns their results into changes to the batch
 /// and replies.
 struct Decider: Sendable {
     let serverKey: FixedBytes<33>
@@ -100,13 +100,13 @@ struct Decider: Sendable {
     ) -> Outcome {
         let facts = registration.facts
         let installation = registration.installation
-        let stored = installation.flatMap { batch.facts.versions[$0] }
+        let stored = installation.flatMap { batch.state.versions[$0] }
         var rejection: String?
         let decision: RegistrationDecision
         do throws(RegistrationCheck) {
             decision = try RegistrationRules.examine(
                 facts, stored: stored,
-                key: installation.map { batch.facts.key(beside: $0) } ?? RegisteringKey(),
+                key: installation.map { batch.state.key(beside: $0) } ?? RegisteringKey(),
                 policy: registration.keyHash == canaryKeyHash ? registrationPolicy.acceptingNew : registrationPolicy)
         } catch {
             rejection = error.rawValue
@@ -117,7 +117,7 @@ struct Decider: Sendable {
         if case .message(let content) = facts.content, let installation {
             switch decision {
             case .register:
-                let live = batch.facts.live(beside: installation)
+                let live = batch.state.live(beside: installation)
                 for evicted in KeyCapacity.evicted(from: live, by: content) {
                     guard let version = live[evicted]?.version else { continue }
                     batch.unregister(
@@ -156,7 +156,7 @@ struct Decider: Sendable {
     /// If a registration could not be stored, supersedes older replies to its installation, so that its INTERNAL_ERROR is the last reply.
     func supersede(_ message: OpenedEnvelope, with reply: PendingReply, in batch: inout DecidedBatch) {
         guard case .message(.registration(let registration), _) = message.content, let installation = registration.installation,
-            RegistrationRules.supersedes(registration.facts, stored: batch.facts.versions[installation])
+            RegistrationRules.supersedes(registration.facts, stored: batch.state.versions[installation])
         else { return }
         batch.supersede(reply.stored, answering: reply.id)
     }
@@ -167,14 +167,14 @@ struct Decider: Sendable {
         _ keyHashes: [Digest64], of id: Int64, from origin: OpenedEnvelope.Origin, in batch: inout DecidedBatch
     ) -> Outcome {
         let answer = QueryRules.answer(
-            on: keyHashes, in: batch.facts.queryable, within: batch.facts.allowances, serverPublicKey: serverKey)
+            on: keyHashes, in: batch.state.queryable, within: batch.state.allowances, serverPublicKey: serverKey)
         let payloads = QueryRules.responses(answer, messageID: origin.messageID).map { $0.encoded() }
         guard let payload = payloads.first else {
             batch.decide(id, as: .silent)
             return Outcome(category: answer.isCut ? .queryLimited : .queryUnknown)
         }
         let digest = RecentQueries.digest(of: payloads.flatMap(\.self))
-        guard batch.facts.allowances.mayRespond(id, to: origin.messageID, digest: digest) else {
+        guard batch.state.allowances.mayRespond(id, to: origin.messageID, digest: digest) else {
             batch.decide(id, as: .silent)
             return Outcome(category: .queryRepeated)
         }
@@ -192,13 +192,13 @@ struct Decider: Sendable {
     ) -> Outcome {
         // The stored response is our own, but if it can't be read, the request is decided again. The deduplication keys still prevent a
         // second push.
-        let earlier = batch.facts.responses[origin.messageID].flatMap { try? PushNotificationResponse.decode($0) }
+        let earlier = batch.state.responses[origin.messageID].flatMap { try? PushNotificationResponse.decode($0) }
         guard !PushRules.isHandledElsewhere(request, earlier: earlier) else {
             batch.decide(id, as: .silent)
             return Outcome(category: .pushRequestHandledElsewhere)
         }
         let decision = PushRules.decide(
-            request, earlier: earlier, targets: batch.facts.targets, recentDeduplicationKeys: batch.facts.recentDeduplicationKeys)
+            request, earlier: earlier, targets: batch.state.targets, recentDeduplicationKeys: batch.state.recentDeduplicationKeys)
         guard let decision else {
             batch.decide(id, as: .ignored(.invalid))
             return Outcome(category: .pushRequestWithoutID)
@@ -221,12 +221,12 @@ struct Decider: Sendable {
     /// rings. The reply to the sender does not show it (PROTOCOL.md §9).
     private func enqueue(_ push: AcceptedPush, of id: Int64, in batch: inout DecidedBatch, _ outcome: inout Outcome) {
         guard !isDryRun, !isToCanary(push) else { return batch.enqueue(push, message: id, isDiscarded: true) }
-        let isRateLimited = batch.facts.allowances.pushCount(to: push.target) == 0
+        let isRateLimited = batch.state.allowances.pushCount(to: push.target) == 0
         if isRateLimited, batch.coalesce(push) {
             outcome.coalescedPushCount += 1
             return
         }
-        batch.enqueue(push, message: id, due: isRateLimited ? batch.facts.allowances.nextPush(to: push.target) : nil)
+        batch.enqueue(push, message: id, due: isRateLimited ? batch.state.allowances.nextPush(to: push.target) : nil)
         batch.spend(.push(push.target))
         outcome.spendings.append(.push(push.target))
     }

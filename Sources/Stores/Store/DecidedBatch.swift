@@ -29,8 +29,8 @@ package struct DecidedBatch: Sendable {
         }
     }
 
-    /// The facts after the decisions so far, because each message sees the effects of earlier messages in the batch.
-    package private(set) var facts: Facts
+    /// The state after the decisions so far, because each message sees the effects of earlier messages in the batch.
+    package private(set) var state: DecisionState
 
     package private(set) var decisions: [(message: Int64, decision: MessageDecision)] = []
     package private(set) var repliedMessages: [Int64] = []
@@ -51,20 +51,20 @@ package struct DecidedBatch: Sendable {
     private var registrationIndexes: [Installation: Int] = [:]
     private var pushIndexes: [Installation: [Int]] = [:]
 
-    package init(facts: Facts) {
-        self.facts = facts
+    package init(state: DecisionState) {
+        self.state = state
     }
 
     /// Decides a recorded message. The batch fails with `alreadyDecided` if the message already has a decision.
     package mutating func decide(_ message: Int64, as decision: MessageDecision) {
         decisions.append((message, decision))
         guard case .answered(let reply) = decision else { return }
-        if let request = reply.statusMessageID { facts.responses[request] = reply.payload }
+        if let request = reply.statusMessageID { state.responses[request] = reply.payload }
     }
 
     /// Spends credits for the rest of this batch only. Whoever owns the allowances must spend them too once the decisions are durable.
     package mutating func spend(_ spending: Allowances.Spending) {
-        facts.allowances.spend(spending)
+        state.allowances.spend(spending)
     }
 
     /// Marks the replies to messages as published. A repeated call and a call for an undecided message do nothing.
@@ -87,14 +87,14 @@ package struct DecidedBatch: Sendable {
 
     /// Stores a registration, which replaces the current registration if there is one. The caller must have checked its version.
     package mutating func register(_ registration: Registration, topics: QueryTopics) {
-        facts.register(registration)
+        state.register(registration)
         set(.register(registration, topics: topics), of: registration.installation)
     }
 
     /// Replaces a registration by a tombstone with key hash, installation id, version and digest (PROTOCOL.md §7 row 6), even if none
     /// existed, and withdraws its pushes. Together with a key's last installation, the store also deletes the topic keys.
     package mutating func unregister(_ installation: Installation, version: UInt64, plaintextDigest: Digest32, topics: QueryTopics) {
-        facts.unregister(installation, version: version, plaintextDigest: plaintextDigest)
+        state.unregister(installation, version: version, plaintextDigest: plaintextDigest)
         for index in pushIndexes[installation, default: []] where pushes[index].outcome == nil { pushes[index].outcome = .withdrawn }
         set(.unregister(installation, version: version, plaintextDigest: plaintextDigest, topics: topics), of: installation)
     }
@@ -106,7 +106,7 @@ package struct DecidedBatch: Sendable {
     ///   - due: The monotonic time at which the push is due. Nil means now.
     ///   - isDiscarded: Whether the push finishes immediately, because the server makes a dry run.
     package mutating func enqueue(_ push: AcceptedPush, message: Int64, due: Timestamp? = nil, isDiscarded: Bool = false) {
-        facts.recentDeduplicationKeys.insert(push.deduplicationKey)
+        state.recentDeduplicationKeys.insert(push.deduplicationKey)
         pushIndexes[push.target, default: []].append(pushes.count)
         pushes.append(Push(push: push, message: message, due: due, outcome: isDiscarded ? .discarded : nil))
     }
@@ -120,12 +120,12 @@ package struct DecidedBatch: Sendable {
         }
         if let waiting {
             pushes[waiting].push.content = pushes[waiting].push.content.coalesced(with: push.content)
-        } else if let deferred = facts.coalesce(push) {
+        } else if let deferred = state.coalesce(push) {
             coalesced[push.slot] = deferred
         } else {
             return false
         }
-        facts.recentDeduplicationKeys.insert(push.deduplicationKey)
+        state.recentDeduplicationKeys.insert(push.deduplicationKey)
         coalescedCount += 1
         return true
     }

@@ -88,15 +88,15 @@ package protocol MessageJournal: Sendable {
     func holes(of pubsubTopic: String) async throws -> OpenHoles
 }
 
-/// The store as the decider uses it: it loads facts and writes decisions.
+/// The store as the decider uses it: it loads the state and writes decisions.
 package protocol DecisionStore: Sendable {
-    /// Loads facts, passes them to `decide` for each piece of work in order, and writes the decisions, all in a single transaction.
+    /// Loads the state, passes it to `decide` for each piece of work in order, and writes the decisions, all in a single transaction.
     ///
     /// If the transaction fails, the store finds the pieces that fail alone, so that the rest can succeed (``Halving``).
     ///
     /// - Parameters:
     ///   - lookups: Returns the lookups that deciding these pieces needs.
-    ///   - decide: Decides a piece from ``DecidedBatch/facts`` and adds the decision to the batch. It must not do anything else, because
+    ///   - decide: Decides a piece from ``DecidedBatch/state`` and adds the decision to the batch. It must not do anything else, because
     ///     the store may call it again.
     func commit<Work: Sendable, Outcome: Sendable>(
         _ work: [Work], at now: Timestamp, loading lookups: @escaping @Sendable ([Work]) -> Lookups,

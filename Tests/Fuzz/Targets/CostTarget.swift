@@ -288,12 +288,12 @@
             allocation_meter_start()
             var lookups = Self.decider.lookups(about: messages)
             lookups.allowances = allowances
-            let known = try KnownFacts(transaction, answering: lookups, at: now)
+            let loaded = try LoadedState(transaction, answering: lookups, at: now)
             cost.lookUpByteCount += allocation_meter_total()
             cost.transactionCount += 1
-            var batch = DecidedBatch(facts: known.facts)
+            var batch = DecidedBatch(state: loaded.state)
             let outcomes = messages.map { Self.decider.decide($0, at: now, in: &batch) }
-            _ = try transaction.apply(batch, known: known, at: now)
+            _ = try transaction.apply(batch, loaded, at: now)
             cost.allocatedByteCount += allocation_meter_total()
             cost.instructionCount += instructionCount.load(ordering: .relaxed)
             for spending in outcomes.flatMap(\.spendings) { allowances.spend(spending) }

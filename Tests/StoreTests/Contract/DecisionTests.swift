@@ -7,22 +7,22 @@ import TestSupport
 import Testing
 import Wire
 
-/// Lookups, facts, decisions, and their writes.
+/// Lookups, state, decisions, and their writes.
 @Suite(.safetyNet)
 struct DecisionTests {
     @Test(arguments: StoreUnderTest.all)
-    func `facts of unknown keys and requests are missing`(kind: StoreUnderTest) async throws {
+    func `the state of unknown keys and requests is missing`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
-            let facts = try await store.facts { lookups in
+            let state = try await store.state { lookups in
                 lookups.registrations = [installation()]
                 lookups.targets = [installation(): listEntries]
                 lookups.deduplicationKeys = [hash(1)]
                 lookups.requests = [hash(1)]
                 lookups.queries = [[hash(1)]]
             }
-            #expect(facts.versions == [:] && facts.targets == [:] && facts.recentDeduplicationKeys == [] && facts.responses == [:])
-            #expect(facts.live(beside: installation(2)).count == 0)
-            #expect(facts.queryable == [hash(1): []])
+            #expect(state.versions == [:] && state.targets == [:] && state.recentDeduplicationKeys == [] && state.responses == [:])
+            #expect(state.live(beside: installation(2)).count == 0)
+            #expect(state.queryable == [hash(1): []])
         }
     }
 
@@ -36,14 +36,14 @@ struct DecisionTests {
             let lookups = asked
             let committed = await store.commit([1, 2, 3, 4], at: start) { _ in
                 lookups
-            } deciding: { step, batch -> Facts in
+            } deciding: { step, batch -> DecisionState in
                 switch step {
                 case 1: batch.register(registration(version: 1), topics: topics)
                 case 2: batch.register(registration(version: 2), topics: topics)
                 case 3: batch.register(registration(installation(2)), topics: topics)
                 default: batch.unregister(installation(2), version: 2, plaintextDigest: hash(2), topics: topics)
                 }
-                return batch.facts
+                return batch.state
             }
             let seen = try committed.outcomes.map { try $0.get() }
             #expect(seen.map { $0.versions[installation(1)]?.version } == [1, 2, 2, 2])
@@ -56,21 +56,21 @@ struct DecisionTests {
             // The commit reports only the last of several changes of a registration.
             let live = try await store.reduceLiveTopics(into: []) { $0.append(ChangedRegistration(registration: $1, topics: $2)) }
             #expect(live.count == 1 && committed.topicChanges == live.map { .added($0) })
-            let stored = try await store.facts { $0 = lookups }
+            let stored = try await store.state { $0 = lookups }
             #expect(stored.versions == seen[3].versions)
             // A registration of the batch counts as the newest, whenever it is stored.
             let newest = Timestamp(nanoseconds: .max)
-            func undated(_ facts: Facts) -> Facts {
-                var facts = facts
-                for target in facts.targets.keys { facts.targets[target]?.registeredAt = newest }
-                for key in facts.queryable.keys {
-                    facts.queryable[key] = facts.queryable[key]?.map { registration in
+            func undated(_ state: DecisionState) -> DecisionState {
+                var state = state
+                for target in state.targets.keys { state.targets[target]?.registeredAt = newest }
+                for key in state.queryable.keys {
+                    state.queryable[key] = state.queryable[key]?.map { registration in
                         var registration = registration
                         registration.registeredAt = newest
                         return registration
                     }
                 }
-                return facts
+                return state
             }
             #expect(undated(stored).targets == seen[3].targets && undated(stored).queryable == seen[3].queryable)
             #expect(stored.targets[installation(1)]?.registeredAt == start && stored.queryable[hash(1)]?.map(\.registeredAt) == [start])
@@ -84,8 +84,8 @@ struct DecisionTests {
             try await store.apply(at: start) { batch in
                 batch.decide(message, as: .answered(reply(1, status: hash(7))))
                 batch.enqueue(push(3), message: message)
-                #expect(batch.facts.responses[hash(7)] == reply(1).payload)
-                #expect(batch.facts.recentDeduplicationKeys == [hash(3)])
+                #expect(batch.state.responses[hash(7)] == reply(1).payload)
+                #expect(batch.state.recentDeduplicationKeys == [hash(3)])
             }
         }
     }
@@ -121,7 +121,7 @@ struct DecisionTests {
             } deciding: { number, batch -> Int in
                 batch.decide(Int64(number), as: .silent)
                 batch.register(registration(installation(number)), topics: topics)
-                return batch.facts.live(beside: installation(number)).count
+                return batch.state.live(beside: installation(number)).count
             }
             let outcomes = committed.outcomes.map { try? $0.get() }
             #expect(outcomes == [0, 1, 2, nil, nil, 3, 4, 5, 6])
@@ -167,9 +167,9 @@ struct DecisionTests {
                 batch.decide(4, as: .answered(reply(4, status: hash(8))))
             }
             let expected: [Digest32: [UInt8]] = [hash(7): reply(2).payload, hash(8): reply(4).payload]
-            #expect(try await store.facts { $0.requests = [hash(7), hash(8), hash(9)] }.responses == expected)
+            #expect(try await store.state { $0.requests = [hash(7), hash(8), hash(9)] }.responses == expected)
             try await store.apply(at: start) { $0.markPublished([2]) }
-            #expect(try await store.facts { $0.requests = [hash(7), hash(8), hash(9)] }.responses == expected)
+            #expect(try await store.state { $0.requests = [hash(7), hash(8), hash(9)] }.responses == expected)
         }
     }
 
@@ -182,10 +182,10 @@ struct DecisionTests {
                 try await store.register(large)
             }
             let keys = (1...6).map { hash($0) as Digest64 }
-            #expect(Set(try await store.facts { $0.queries = [keys] }.queryable.keys) == Set(keys[0...3]))
+            #expect(Set(try await store.state { $0.queries = [keys] }.queryable.keys) == Set(keys[0...3]))
             // Another query has its own responses.
-            let facts = try await store.facts { $0.queries = [keys, [keys[1], keys[4]], [keys[5]]] }
-            #expect(Set(facts.queryable.keys) == Set(keys))
+            let state = try await store.state { $0.queries = [keys, [keys[1], keys[4]], [keys[5]]] }
+            #expect(Set(state.queryable.keys) == Set(keys))
         }
     }
 
@@ -199,11 +199,11 @@ struct DecisionTests {
                 try await store.register(large)
             }
             func installations(spending byteCount: Int) async throws -> [String] {
-                let facts = try await store.facts { lookups in
+                let state = try await store.state { lookups in
                     lookups.queries = [[hash(1)]]
                     lookups.allowances.spend(.response(message: 1, query: hash(1), digest: 0, byteCounts: [hash(1): byteCount]))
                 }
-                return facts.queryable[hash(1), default: []].map(\.installationID).sorted()
+                return state.queryable[hash(1), default: []].map(\.installationID).sorted()
             }
             let all = [1, 2, 3].map { installation($0).installationID }
             #expect(try await installations(spending: 0) == all)

@@ -68,7 +68,7 @@ import Wire
             let other = try #require(try await store.reduceLiveTopics(into: [Int64]()) { rows, row, _ in rows.append(row) }.first)
             #expect(try await store.topicKey(ofRegistration: other, prefixed: true) != nil)
             #expect(
-                try await store.facts { $0.requests = [hash(1), hash(11)] }.responses.keys.sorted { $0.description < $1.description }
+                try await store.state { $0.requests = [hash(1), hash(11)] }.responses.keys.sorted { $0.description < $1.description }
                     == [hash(11)])
             #expect(try await store.unfinishedRows().unreplied == [2])
             #expect(try await store.queuedPushCount() == 2)

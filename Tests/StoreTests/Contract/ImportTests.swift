@@ -15,17 +15,17 @@ struct ImportTests {
         try await withSQLiteStore { store in
             let registration = registration()
             try await store.importInstallations([.live(registration)], at: start)
-            let facts = try await store.facts {
+            let state = try await store.state {
                 $0.registrations = [installation()]
                 $0.targets = [installation(): listEntries]
                 $0.queries = [[installation().keyHash]]
             }
             #expect(
-                facts.versions[installation()]
+                state.versions[installation()]
                     == StoredVersion(version: 1, plaintextDigest: registration.plaintextDigest, isRegistered: true))
-            #expect(facts.targets[installation()]?.content == PushTarget(registration.content))
-            #expect(facts.queryable[installation().keyHash]?.content == [QueryableRegistration(registration.content)])
-            #expect(facts.key(beside: installation(2)).isProven)
+            #expect(state.targets[installation()]?.content == PushTarget(registration.content))
+            #expect(state.queryable[installation().keyHash]?.content == [QueryableRegistration(registration.content)])
+            #expect(state.key(beside: installation(2)).isProven)
             let topics = try await store.reduceLiveTopics(into: [QueryTopics]()) { $0.append($2) }
             #expect(topics == [QueryTopics(keyHash: installation().keyHash)])
         }
@@ -41,10 +41,10 @@ struct ImportTests {
             // A new client's tombstones exceed the limit.
             for number in 1...count { try await store.unregister(installation(200 + number), version: 1) }
             let all = Set((1...count).map { installation($0) })
-            let facts = try await store.facts { $0.registrations = all }
+            let state = try await store.state { $0.registrations = all }
             for number in 1...count {
                 #expect(
-                    facts.versions[installation(number)]
+                    state.versions[installation(number)]
                         == StoredVersion(version: UInt64(number), plaintextDigest: hash(number), isRegistered: false))
             }
             #expect(try await store.registrationCount() == 1)
@@ -58,8 +58,8 @@ struct ImportTests {
             #expect(try await store.importHandledRequests([hash(1), hash(2), hash(1)], at: start) == 2)
             #expect(try await store.importHandledRequests([hash(2), hash(3)], at: start) == 1)
             let requests: Set<Digest32> = [hash(1), hash(2), hash(3), hash(4)]
-            let facts = try await store.facts { $0.requests = requests }
-            #expect(facts.responses == [hash(1): [], hash(2): [], hash(3): []])
+            let state = try await store.state { $0.requests = requests }
+            #expect(state.responses == [hash(1): [], hash(2): [], hash(3): []])
             let unfinished = try await store.unfinishedRows()
             #expect(unfinished.undecided.isEmpty && unfinished.unreplied.isEmpty)
             #expect(Audit(try await store.auditFacts()).balances)

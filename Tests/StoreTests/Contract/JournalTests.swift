@@ -74,8 +74,8 @@ struct JournalTests {
             // The last message waits for its decision, before and after.
             try await store.apply(at: start) { $0.eraseReplies([2, 3]) }
         } after: { store in
-            let facts = try await store.facts { $0.requests = [hash(1), hash(2)] }
-            #expect(facts.responses == [hash(1): reply(1).payload])
+            let state = try await store.state { $0.requests = [hash(1), hash(2)] }
+            #expect(state.responses == [hash(1): reply(1).payload])
             #expect(try await store.unfinishedRows() == (undecided: [3], unreplied: [1]))
             #expect(try await store.record([(hash(2), envelope(2))], at: start) == [nil])
             #expect(Audit(try await store.auditFacts()).balances)

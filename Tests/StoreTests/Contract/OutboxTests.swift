@@ -108,7 +108,7 @@ struct OutboxTests {
         try await kind.withStore { store in
             try await store.enqueue([push()], isDiscarded: true)
             #expect(
-                try await store.facts { $0.deduplicationKeys = [push().deduplicationKey] }.recentDeduplicationKeys == [
+                try await store.state { $0.deduplicationKeys = [push().deduplicationKey] }.recentDeduplicationKeys == [
                     push().deduplicationKey
                 ])
             #expect(try await store.duePushes(route: "", at: start, limit: 9) == [])
@@ -122,12 +122,12 @@ struct OutboxTests {
         try await kind.withStore { store in
             try await store.enqueue([push()], at: start.advanced(by: .seconds(365 * 86_400)))
             let key = push().deduplicationKey
-            #expect(try await store.facts { $0.deduplicationKeys = [key] }.recentDeduplicationKeys == [])
+            #expect(try await store.state { $0.deduplicationKeys = [key] }.recentDeduplicationKeys == [])
             try await store.enqueue([push()], message: 2)
-            #expect(try await store.facts { $0.deduplicationKeys = [key] }.recentDeduplicationKeys == [key])
+            #expect(try await store.state { $0.deduplicationKeys = [key] }.recentDeduplicationKeys == [key])
             // The clocks of servers on one database differ.
             let behind = start.advanced(by: .zero - Timestamp.pastTolerance)
-            #expect(try await store.facts(at: behind) { $0.deduplicationKeys = [key] }.recentDeduplicationKeys == [key])
+            #expect(try await store.state(at: behind) { $0.deduplicationKeys = [key] }.recentDeduplicationKeys == [key])
         }
     }
 
@@ -139,14 +139,14 @@ struct OutboxTests {
             let deduplicationKeys: Set = [push(1).deduplicationKey, push(2).deduplicationKey]
             let end = start.advanced(by: ProtocolLimits.deduplicationLifetime)
             #expect(
-                try await store.facts(at: end) { $0.deduplicationKeys = deduplicationKeys }.recentDeduplicationKeys == [
+                try await store.state(at: end) { $0.deduplicationKeys = deduplicationKeys }.recentDeduplicationKeys == [
                     push(1).deduplicationKey
                 ])
             let later = end.advanced(by: .nanoseconds(1))
-            #expect(try await store.facts(at: later) { $0.deduplicationKeys = deduplicationKeys }.recentDeduplicationKeys == [])
+            #expect(try await store.state(at: later) { $0.deduplicationKeys = deduplicationKeys }.recentDeduplicationKeys == [])
             try await store.enqueue([push(1)], message: 2, at: later)
             #expect(
-                try await store.facts(at: later) { $0.deduplicationKeys = deduplicationKeys }.recentDeduplicationKeys == [
+                try await store.state(at: later) { $0.deduplicationKeys = deduplicationKeys }.recentDeduplicationKeys == [
                     push(1).deduplicationKey
                 ])
         }

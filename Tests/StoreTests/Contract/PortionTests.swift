@@ -66,7 +66,7 @@ import Wire
         await store.close()
         let later = try kind.open(folder, sealingKeys(2))
         let wanted = Dictionary(uniqueKeysWithValues: live.map { ($0.installation, Set<[UInt8]>()) })
-        #expect(try await later.facts { $0.targets = wanted }.targets.count == count)
+        #expect(try await later.state { $0.targets = wanted }.targets.count == count)
         #expect(try await later.deadRegistrations(limit: 2 * count).count == count)
         _ = try await later.unfinishedRows()
         #expect(try await later.unreplied(messages).count == count)

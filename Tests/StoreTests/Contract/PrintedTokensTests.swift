@@ -42,13 +42,13 @@ struct PrintedTokensTests {
             printed.append(try await store.apply(at: start) { $0.register(registered, topics: topics) })
             try await store.enqueue([accepted], at: start)
             _ = try await store.enqueue([notification], repeatsSince: nil, isDiscarded: false, at: start)
-            let facts = try await store.facts(at: start) {
+            let state = try await store.state(at: start) {
                 $0.registrations = [accepted.target]
                 $0.targets = [accepted.target: listEntries]
                 $0.queries = [[accepted.target.keyHash]]
             }
-            #expect(facts.targets.count == 1 && facts.queryable.count == 1)
-            printed.append(facts)
+            #expect(state.targets.count == 1 && state.queryable.count == 1)
+            printed.append(state)
             let due = try await store.duePushes(route: "", at: start, limit: 9)
             #expect(due.count == 2)
             printed.append(due)

@@ -11,7 +11,7 @@ import Wire
 @Suite(.safetyNet)
 struct RegistrationLimitTests {
     @Test(arguments: StoreUnderTest.all)
-    func `the facts of a key contain all its installations, without their lists`(kind: StoreUnderTest) async throws {
+    func `the state of a key contains all its installations, without their lists`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.register(registration(installation(1)))
             try await store.register(registration(installation(2)))
@@ -23,16 +23,16 @@ struct RegistrationLimitTests {
                 version: StoredVersion(version: 1, plaintextDigest: registration().plaintextDigest, isRegistered: true),
                 registeredAt: start,
                 listByteCount: content.listByteCount, contactByteCount: content.contactByteCount)
-            let facts = try await store.facts { $0.registrations = [installation(9)] }
+            let state = try await store.state { $0.registrations = [installation(9)] }
             #expect(
-                facts.installations == [
+                state.installations == [
                     hash(1): [
                         installation(1): .live(live), installation(2): .tombstone, installation(3): .unknownTombstone,
                     ]
                 ])
             let key = RegisteringKey(listByteCount: content.listByteCount, rowCount: 3, isKnown: true)
-            #expect(facts.key(beside: installation(9)) == key)
-            #expect(facts.key(beside: installation(1)) == RegisteringKey(rowCount: 2, isKnown: true))
+            #expect(state.key(beside: installation(9)) == key)
+            #expect(state.key(beside: installation(1)) == RegisteringKey(rowCount: 2, isKnown: true))
         }
     }
 
@@ -42,8 +42,8 @@ struct RegistrationLimitTests {
             try await store.register(registration(installation(1)))
             try await store.register(registration(installation(2)))
             func isProven() async throws -> [Bool] {
-                let facts = try await store.facts { $0.registrations = [installation(1), installation(2)] }
-                return [1, 2, 3].map { facts.key(beside: installation($0)).isProven }
+                let state = try await store.state { $0.registrations = [installation(1), installation(2)] }
+                return [1, 2, 3].map { state.key(beside: installation($0)).isProven }
             }
             #expect(try await isProven() == [false, false, false])
             var update = OutboxUpdate()
@@ -80,7 +80,7 @@ struct RegistrationLimitTests {
     @Test(arguments: StoreUnderTest.all)
     func `the storage is full above its limit, which is checked for registrations only`(kind: StoreUnderTest) async throws {
         func isFull(_ store: any PushStore, _ maximum: Int?, asking: Bool = true) async throws -> Bool {
-            try await store.facts { lookups in
+            try await store.state { lookups in
                 if asking { lookups.registrations = [installation()] }
                 lookups.maximumStoredByteCount = maximum
             }.isStorageFull

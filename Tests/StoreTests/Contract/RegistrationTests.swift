@@ -23,7 +23,7 @@ struct RegistrationTests {
         store = try kind.open(folder)
 
         #expect(try await store.registrationCount() == sent.count)
-        let facts = try await store.facts { lookups in
+        let state = try await store.state { lookups in
             lookups.registrations = Set(sent.map(\.installation))
             for registration in sent { lookups.targets[registration.installation] = listEntries }
             lookups.queries = sent.map { [$0.keyHash] }
@@ -31,12 +31,12 @@ struct RegistrationTests {
         for registration in sent {
             let content = registration.content
             #expect(
-                facts.versions[registration.installation]
+                state.versions[registration.installation]
                     == StoredVersion(version: content.version, plaintextDigest: registration.plaintextDigest, isRegistered: true))
-            #expect(facts.targets[registration.installation]?.content == PushTarget(content))
-            #expect(facts.targets[registration.installation]?.registeredAt == start)
-            #expect(facts.queryable[registration.keyHash]?.count == 2)
-            #expect(facts.queryable[registration.keyHash]?.content.contains(QueryableRegistration(content)) == true)
+            #expect(state.targets[registration.installation]?.content == PushTarget(content))
+            #expect(state.targets[registration.installation]?.registeredAt == start)
+            #expect(state.queryable[registration.keyHash]?.count == 2)
+            #expect(state.queryable[registration.keyHash]?.content.contains(QueryableRegistration(content)) == true)
         }
         await store.close()
     }
@@ -117,8 +117,8 @@ struct RegistrationTests {
             try await store.register(registration(installation(9, key: 2)))
             try await store.unregister(installation(4), version: 2)
             let asking = [installation(1), installation(4), installation(8)]
-            let facts = try await store.facts { $0.registrations = Set(asking) }
-            #expect(asking.map { facts.live(beside: $0).count } == [2, 3, 3])
+            let state = try await store.state { $0.registrations = Set(asking) }
+            #expect(asking.map { state.live(beside: $0).count } == [2, 3, 3])
         }
     }
 

@@ -21,7 +21,7 @@ struct WaitingPushTests {
     }
 
     private func deferred(_ count: Int, at now: Timestamp, in store: any PushStore) async throws -> [PushSlot: DeferredPush] {
-        try await store.facts { lookups in
+        try await store.state { lookups in
             lookups.pushCounts = [installation(): count]
             lookups.allowances.now = now
         }.deferredPushes
@@ -78,7 +78,7 @@ struct WaitingPushTests {
                 for push in pushes[1...] {
                     let isCoalesced = batch.coalesce(push)
                     #expect(isCoalesced)
-                    #expect(batch.facts.recentDeduplicationKeys.contains(push.deduplicationKey))
+                    #expect(batch.state.recentDeduplicationKeys.contains(push.deduplicationKey))
                 }
             }
             let queued = try await store.duePushes(route: "", at: due, limit: 9)

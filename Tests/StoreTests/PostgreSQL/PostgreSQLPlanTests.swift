@@ -62,7 +62,7 @@ import Wire
         let new = try await Backlog.add(backlog.numbers.upperBound + 1...backlog.numbers.upperBound + batchCount, to: store)
         _ = try await store.undecided(Array(backlog.undecided.prefix(batchCount)))
         _ = try await store.unreplied(Array(backlog.unreplied.prefix(batchCount)))
-        _ = try await store.facts { lookups in
+        _ = try await store.state { lookups in
             lookups.registrations = Set(numbers.map { installation($0, key: $0) })
             for number in numbers {
                 lookups.targets[installation(number, key: number)] = listEntries

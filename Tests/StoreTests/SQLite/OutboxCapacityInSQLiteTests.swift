@@ -37,7 +37,7 @@ struct OutboxCapacityInSQLiteTests {
         #expect(facts.rowCounts == [.refused: 2] && facts.leakyRowCount == 0 && Audit(facts).balances)
         // The store keeps the refused push's deduplication key, so that the server recognises a repeated request.
         #expect(
-            try await store.facts { $0.deduplicationKeys = [push(7).deduplicationKey] }.recentDeduplicationKeys == [
+            try await store.state { $0.deduplicationKeys = [push(7).deduplicationKey] }.recentDeduplicationKeys == [
                 push(7).deduplicationKey
             ])
 

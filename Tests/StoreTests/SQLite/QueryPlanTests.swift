@@ -29,7 +29,7 @@ struct QueryPlanTests {
                     batch.markPublished([Int64(number)])
                 }
             }
-            _ = try await store.facts { lookups in
+            _ = try await store.state { lookups in
                 lookups.registrations = Set(numbers.map { installation($0, key: $0) })
                 for number in numbers { lookups.targets[installation(number, key: number)] = listEntries }
                 lookups.deduplicationKeys = Set(numbers.map { hash($0) })

@@ -9,7 +9,7 @@ struct StorageSizeTests {
     @Test func `space that an unregistration has freed does not count towards the limit`() async throws {
         try await withSQLiteStore { store in
             func isFull() async throws -> Bool {
-                try await store.facts { lookups in
+                try await store.state { lookups in
                     lookups.registrations = [installation()]
                     lookups.maximumStoredByteCount = 10_000_000
                 }.isStorageFull

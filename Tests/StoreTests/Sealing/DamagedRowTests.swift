@@ -89,10 +89,10 @@ import Wire
         let store = try kind.open(folder, sealingKeys(1))
         for number in 1...3 { try await store.register(registration(installation(number))) }
         try kind.execute("UPDATE registration SET secrets = \(kind.blob("01ff")) WHERE id = 2", folder)
-        let facts = try await store.facts { lookups in
+        let state = try await store.state { lookups in
             lookups.targets = Dictionary(uniqueKeysWithValues: (1...3).map { (installation($0), []) })
         }
-        #expect(Set(facts.targets.keys) == [installation(1), installation(3)])
+        #expect(Set(state.targets.keys) == [installation(1), installation(3)])
         #expect(store.damagedRowCount == 1)
         let audit = try await store.auditFacts()
         #expect(audit.setAside == ["registration 2"] && Audit(audit).balances)
@@ -128,7 +128,7 @@ import Wire
         let target = push(1).target
         try await store.apply(at: start) { $0.enqueue(push(1), message: 1, due: start.advanced(by: .seconds(5))) }
         func deferredCount() async throws -> Int {
-            try await store.facts { lookups in
+            try await store.state { lookups in
                 lookups.pushCounts = [target: 100]
                 lookups.allowances.now = start
             }.deferredPushes.count

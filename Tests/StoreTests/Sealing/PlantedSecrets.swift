@@ -119,7 +119,7 @@ struct PlantedSecrets {
         let devices = try await store.devices(Set((1...20).map { device($0).identifier }), removedSince: start)
         #expect(devices.known[device(1).identifier] == device(1), sourceLocation: sourceLocation)
         #expect(devices.known.count == 19 && devices.removed.count == 1, sourceLocation: sourceLocation)
-        let responses = try await store.facts { $0.requests = Set((1...50).map { hash($0) }) }.responses
+        let responses = try await store.state { $0.requests = Set((1...50).map { hash($0) }) }.responses
         #expect(responses.count == 50 && responses[hash(7)] == reply(7).payload, sourceLocation: sourceLocation)
         _ = try await store.unfinishedRows()
         let unreplied = try await store.unreplied(Array(1...99)).map(\.reply.payload)

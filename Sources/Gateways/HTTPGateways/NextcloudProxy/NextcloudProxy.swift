@@ -135,9 +135,9 @@ package final class NextcloudProxy: Gateway {
         if let refusal = limitRegistrations(of: request.client) { return refusal }
         let body = try await request.body(upTo: Self.maximumDeviceBodyByteCount)
         let now = wallClock.read().stamp
-        let registration: DeviceRegistration
+        let registration: ProxyRegistration
         do throws(DeviceRequest.Fault) {
-            registration = try DeviceRegistration(request, body: body, apps: configuration.apps, at: now)
+            registration = try ProxyRegistration(request, body: body, apps: configuration.apps, at: now)
         } catch {
             logger.debug("rejecting a registration", metadata: ["fault": "\(error)"])
             return .badRequest
@@ -151,7 +151,7 @@ package final class NextcloudProxy: Gateway {
 
     /// Returns the response to a registration whose key or identifier is not proven to be the account's, or nil if both are
     /// (GATEWAY_PROTOCOLS.md §2.5).
-    private func refuse(_ registration: DeviceRegistration, _ cloudID: String, _ request: GatewayRequest) async throws -> GatewayResponse? {
+    private func refuse(_ registration: ProxyRegistration, _ cloudID: String, _ request: GatewayRequest) async throws -> GatewayResponse? {
         let device = registration.device
         guard let account = CloudID(cloudID), await proof.key(of: account) == device.userKey else { return Self.forbidden }
         // Proving your own account's key is not enough: the identifier must belong to that account.
@@ -168,7 +168,7 @@ package final class NextcloudProxy: Gateway {
     }
 
     /// - Returns: Whether the registration was stored.
-    private func store(_ registration: DeviceRegistration, isProven: Bool, at now: Timestamp) async throws -> Bool {
+    private func store(_ registration: ProxyRegistration, isProven: Bool, at now: Timestamp) async throws -> Bool {
         let isStored = try await store.changeDevice(registration.device.identifier, at: now) { known in
             switch registration.decide(known: known, isProven: isProven) {
             case .store(let device): (.put(device), true)

@@ -93,7 +93,7 @@ extension Rule {
         },
         delivery(
             "filter.disabled", .must, .enabled, "PROTOCOL.md §9", "A push of any type to a device that is not enabled posts nothing.",
-            pasts: Past.allCases
+            histories: RegistrationHistory.allCases
         ) { play in
             let bob = play.client()
             var tokens: [String: Int] = [:]
@@ -129,7 +129,7 @@ extension Rule {
         registration.blockMentions = true
     }
 
-    /// Creates a rule about an owner's filters. The owner's past has filters with the opposite effect.
+    /// Creates a rule about an owner's filters. The owner's history has filters with the opposite effect.
     ///
     /// - Parameters:
     ///   - stops: Whether the filter stops the push.
@@ -138,7 +138,7 @@ extension Rule {
         _ id: String, _ level: Level, _ place: Place?, _ title: String, type: PushNotificationType = .message, stops: Bool,
         setUp: @escaping @Sendable (inout PushNotificationRegistration, PushNotification, Play) -> Void
     ) -> Rule {
-        delivery(id, level, place, "PROTOCOL.md §9", title, pasts: Past.allCases) { play in
+        delivery(id, level, place, "PROTOCOL.md §9", title, histories: RegistrationHistory.allCases) { play in
             let (chat, author, bob) = (play.bytes(64), play.bytes(64), play.client())
             let alice = try await play.owner {
                 $0.enabled = stops

@@ -7,7 +7,7 @@ extension Rule {
         delivery(
             "delivery.ios", .must, .notification, "PROTOCOL.md §10",
             "A push to an iOS device is posted to gorush once, with platform 1, the device token, the apn_topic and a text.",
-            pasts: Past.allCases
+            histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient()
             try await play.client().push(to: alice).expectReports(nil)
@@ -19,7 +19,8 @@ extension Rule {
         },
         delivery(
             "delivery.android", .must, .notification, "PROTOCOL.md §10",
-            "A push to an Android device is posted to gorush once, with platform 2, the device token and a text.", pasts: Past.allCases
+            "A push to an Android device is posted to gorush once, with platform 2, the device token and a text.",
+            histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient(on: .firebase)
             try await play.client().push(to: alice).expectReports(nil)
@@ -30,7 +31,8 @@ extension Rule {
         },
         delivery(
             "delivery.android-topic", .ours, nil, "PROTOCOL.md §10",
-            "A notification for Android has no topic, not even the registered one: gorush would broadcast it.", pasts: Past.allCases
+            "A notification for Android has no topic, not even the registered one: gorush would broadcast it.",
+            histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient(on: .firebase) { $0.apnTopic = play.apnTopic }
             try await play.client().push(to: alice).expectReports(nil)
@@ -42,7 +44,7 @@ extension Rule {
         delivery(
             "delivery.data", .must,
             .under("Handle Notification Request", "instance with the following data"), "PROTOCOL.md §10",
-            "data carries chat_id, message of 1,500 bytes and installation_ids, in hex with 0x.", pasts: Past.allCases
+            "data carries chat_id, message of 1,500 bytes and installation_ids, in hex with 0x.", histories: RegistrationHistory.allCases
         ) { play in
             let (alice, bob) = (try await play.registeredClient(), play.client())
             let sent = bob.notification(to: alice) { $0.message = play.bytes(1_500) }
@@ -190,7 +192,7 @@ extension Rule {
         },
         delivery(
             "delivery.wrong-token", .must, .validation, "PROTOCOL.md §9",
-            "A push request with another access token posts nothing.", pasts: Past.allCases
+            "A push request with another access token posts nothing.", histories: RegistrationHistory.allCases
         ) { play in
             let (alice, wrong) = (try await play.registeredClient(), play.uuid())
             try await play.client().push(to: alice) { $0.accessToken = AccessToken(wrong) }.expectReports(.wrongToken)
@@ -198,7 +200,7 @@ extension Rule {
         },
         delivery(
             "delivery.unregistered", .must, .removal, "PROTOCOL.md §9",
-            "A push request after an unregistration posts nothing.", pasts: Past.allCases
+            "A push request after an unregistration posts nothing.", histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient()
             try await alice.unregister(version: play.version(2)).expectSuccess()
@@ -208,7 +210,7 @@ extension Rule {
         delivery(
             "delivery.new-device-token", .must,
             .field("PushNotificationRegistration", "`device_token`: the actual push notification token"), "PROTOCOL.md §9",
-            "After a registration with a new device token pushes go to that one alone.", pasts: Past.allCases
+            "After a registration with a new device token pushes go to that one alone.", histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient()
             let device = Hex.encode(play.bytes(32))
@@ -331,7 +333,7 @@ extension Rule {
         },
         delivery(
             "delivery.other-message", .must, .notification, "PROTOCOL.md §9",
-            "Two requests with different message_ids notify the device twice.", pasts: Past.allCases
+            "Two requests with different message_ids notify the device twice.", histories: RegistrationHistory.allCases
         ) { play in
             let (alice, bob) = (try await play.registeredClient(), play.client())
             try await bob.push(to: alice).expectReports(nil)
@@ -342,10 +344,10 @@ extension Rule {
 
     /// Creates a rule about what the server posts to gorush.
     static func delivery(
-        _ id: String, _ level: Level, _ place: Place?, _ reference: String, _ title: String, pasts: [Past] = [.first],
+        _ id: String, _ level: Level, _ place: Place?, _ reference: String, _ title: String, histories: [RegistrationHistory] = [.first],
         scenario: @escaping @Sendable (Play) async throws -> Void
     ) -> Rule {
-        Rule(id, level, place, reference, title, needsGorush: true, pasts: pasts, scenario: scenario)
+        Rule(id, level, place, reference, title, needsGorush: true, histories: histories, scenario: scenario)
     }
 }
 

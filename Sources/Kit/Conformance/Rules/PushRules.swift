@@ -7,7 +7,8 @@ extension Rule {
     static let pushRequests: [Rule] = [
         Rule(
             "push.accepted", .must, .accepted, "PROTOCOL.md §9",
-            "A push request with the right token has a report of success that names the installation.", pasts: Past.allCases
+            "A push request with the right token has a report of success that names the installation.",
+            histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient()
             let reply = try await play.client().push(to: alice)
@@ -19,7 +20,7 @@ extension Rule {
         },
         Rule(
             "push.wrong-token", .must, .validation, "PROTOCOL.md §9",
-            "A push request with another access token is WRONG_TOKEN.", pasts: Past.allCases
+            "A push request with another access token is WRONG_TOKEN.", histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient()
             let token = alice.accessToken
@@ -34,7 +35,8 @@ extension Rule {
         },
         Rule(
             "push.not-registered", .must, .accepted, "PROTOCOL.md §9",
-            "A push request for an unknown key, or for an unknown installation of a known key, is NOT_REGISTERED.", pasts: Past.allCases
+            "A push request for an unknown key, or for an unknown installation of a known key, is NOT_REGISTERED.",
+            histories: RegistrationHistory.allCases
         ) { play in
             try await play.client().push(to: play.client()).expectReports(.notRegistered)
             let alice = try await play.registeredClient()
@@ -44,7 +46,8 @@ extension Rule {
         Rule(
             "push.report-names", .must,
             .field("PushNotificationReport", "`installation_id`: the `installation_id` of the user being notified."), "PROTOCOL.md §9",
-            "Each report, also that of a refusal, has the public_key and the installation_id of its notification.", pasts: Past.allCases
+            "Each report, also that of a refusal, has the public_key and the installation_id of its notification.",
+            histories: RegistrationHistory.allCases
         ) { play in
             let (alice, bob, wrong, other) = (try await play.registeredClient(), play.client(), play.uuid(), play.uuid())
             let notifications = [

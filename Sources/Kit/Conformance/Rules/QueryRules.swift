@@ -8,7 +8,7 @@ extension Rule {
         Rule(
             "query.info", .must, .field("PushNotificationQueryInfo", "`grant`: the grant used to register with this server."),
             "PROTOCOL.md §8", "The response to a query carries installation_id, public_key, grant and version as they were registered.",
-            pasts: Past.allCases
+            histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.owner()
             let registration = alice.registration { $0.version = 42 }
@@ -21,7 +21,7 @@ extension Rule {
         },
         Rule(
             "query.access-token", .must, .shownToken, "PROTOCOL.md §8",
-            "Without allowed_key_list the response carries the access token, and no list.", pasts: Past.allCases
+            "Without allowed_key_list the response carries the access token, and no list.", histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient()
             let info = try await play.client().query(alice).info(of: alice)
@@ -30,7 +30,8 @@ extension Rule {
         },
         Rule(
             "query.allowed-keys", .must, .hiddenToken, "PROTOCOL.md §8",
-            "With allowed_key_list the response carries the list as registered, and never the access token.", pasts: Past.allCases
+            "With allowed_key_list the response carries the list as registered, and never the access token.",
+            histories: RegistrationHistory.allCases
         ) { play in
             let (alice, bob) = (try await play.owner(before: { $0.allowFromContactsOnly = false }), play.client())
             let list = play.list(endingWith: alice.tokenFor(bob))
@@ -44,7 +45,8 @@ extension Rule {
         },
         Rule(
             "query.contacts-only", .ours, .shownToken, "PROTOCOL.md §8",
-            "With allow_from_contacts_only and no list the response carries neither token nor list.", pasts: Past.allCases
+            "With allow_from_contacts_only and no list the response carries neither token nor list.",
+            histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient {
                 $0.allowFromContactsOnly = true
@@ -56,7 +58,7 @@ extension Rule {
         },
         Rule(
             "query.contacts-only-list", .must, .hiddenToken, "PROTOCOL.md §8",
-            "With allow_from_contacts_only and a list the response carries the list alone.", pasts: Past.allCases
+            "With allow_from_contacts_only and a list the response carries the list alone.", histories: RegistrationHistory.allCases
         ) { play in
             let (alice, bob) = (
                 try await play.owner {
@@ -76,7 +78,7 @@ extension Rule {
         Rule(
             "query.server-key", .must,
             .field("PushNotificationQueryInfo", "`server_public_key`: the compressed public key of the server."), "PROTOCOL.md §8",
-            "server_public_key is the compressed key of the server.", pasts: Past.allCases
+            "server_public_key is the compressed key of the server.", histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient()
             let key = try await play.client().query(alice).info(of: alice).serverPublicKey
@@ -87,7 +89,8 @@ extension Rule {
         Rule(
             "query.topic", .must,
             .under("Query Topic", "On successful registration the server MUST be listening to the topic derived from"),
-            "PROTOCOL.md §2", "The server reads queries on the topic of 0x and the hash of the owner's key.", pasts: Past.allCases
+            "PROTOCOL.md §2", "The server reads queries on the topic of 0x and the hash of the owner's key.",
+            histories: RegistrationHistory.allCases
         ) { play in
             let (alice, bob) = (try await play.registeredClient(), play.client())
             let data = bob.signedQuery([alice.hash.bytes])
@@ -105,7 +108,7 @@ extension Rule {
         Rule(
             "query.reference-topic", .ours, nil, "PROTOCOL.md §2",
             "The server also reads queries on the topic of the hash without 0x, where clients of the reference send them.",
-            pasts: Past.allCases
+            histories: RegistrationHistory.allCases
         ) { play in
             let (alice, bob) = (try await play.registeredClient(), play.client())
             let data = bob.signedQuery([alice.hash.bytes])
@@ -246,7 +249,7 @@ extension Rule {
         },
         Rule(
             "query.disabled", .ours, .enabled, "PROTOCOL.md §8",
-            "A device that is not enabled is registered all the same, and found by queries.", pasts: Past.allCases
+            "A device that is not enabled is registered all the same, and found by queries.", histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient {
                 $0.enabled = false

@@ -201,7 +201,7 @@ extension Rule {
         _ id: String, _ level: Level, _ place: Place, _ reference: String, _ title: String,
         scenario: @escaping @Sendable (Play) async throws -> Void
     ) -> Rule {
-        Rule(id, level, place, reference, title, pasts: Past.allCases, scenario: scenario)
+        Rule(id, level, place, reference, title, histories: RegistrationHistory.allCases, scenario: scenario)
     }
 
     /// Returns texts that each differ from a UUID in a single way.

@@ -7,13 +7,13 @@ extension Rule {
     static let registrations: [Rule] = [
         Rule(
             "register.ios", .must, .success, "PROTOCOL.md §7",
-            "A registration of an iOS device is a success.", pasts: Past.allCases
+            "A registration of an iOS device is a success.", histories: RegistrationHistory.allCases
         ) { play in
             try await play.owner().register().expectSuccess()
         },
         Rule(
             "register.android", .must, .bundleID, "PROTOCOL.md §7",
-            "A registration of an Android device needs no apn_topic.", pasts: Past.allCases
+            "A registration of an Android device needs no apn_topic.", histories: RegistrationHistory.allCases
         ) { play in
             // As short as Apple's, so that this rule is about the topic alone.
             let token = Hex.encode(play.bytes(32))
@@ -105,7 +105,7 @@ extension Rule {
         Rule(
             "register.replaces", .must,
             .field("PushNotificationRegistration", "Any time anything is changed in the record it MUST be increased by the client"),
-            "PROTOCOL.md §7", "A registration with a higher version replaces the older one.", pasts: Past.allCases
+            "PROTOCOL.md §7", "A registration with a higher version replaces the older one.", histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient()
             let token = play.uuid()

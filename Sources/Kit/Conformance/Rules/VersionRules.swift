@@ -7,7 +7,8 @@ extension Rule {
     static let versions: [Rule] = [
         Rule(
             "version.equal", .must, .oldVersion, "PROTOCOL.md §7 row 5",
-            "A registration with the stored version and other content is VERSION_MISMATCH, and changes nothing.", pasts: Past.allCases
+            "A registration with the stored version and other content is VERSION_MISMATCH, and changes nothing.",
+            histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient()
             let token = play.uuid()
@@ -17,7 +18,7 @@ extension Rule {
         },
         Rule(
             "version.lower", .must, .oldVersion, "PROTOCOL.md §7 row 5",
-            "A registration with a lower version is VERSION_MISMATCH, and changes nothing.", pasts: Past.allCases
+            "A registration with a lower version is VERSION_MISMATCH, and changes nothing.", histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient { $0.version = 7 }
             try await alice.register { $0.version = 6 }.expectRefusal(.versionMismatch)
@@ -88,7 +89,7 @@ extension Rule {
         },
         Rule(
             "version.replay", .must, .removal, "PROTOCOL.md §7 row 5",
-            "A recorded registration that another client publishes again changes nothing.", pasts: Past.allCases
+            "A recorded registration that another client publishes again changes nothing.", histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.owner()
             let payload = alice.encrypted(alice.registration().encoded())
@@ -106,7 +107,7 @@ extension Rule {
     static let unregistrations: [Rule] = [
         Rule(
             "unregister.success", .must, .removal, "PROTOCOL.md §7 row 6",
-            "An unregistration with a higher version is a success.", pasts: Past.allCases
+            "An unregistration with a higher version is a success.", histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient()
             try await alice.unregister(version: play.version(2)).expectSuccess()
@@ -125,12 +126,12 @@ extension Rule {
         },
         Rule(
             "unregister.no-query", .must, .removal, "PROTOCOL.md §7 row 6",
-            "After an unregistration no query finds the installation.", pasts: Past.allCases
+            "After an unregistration no query finds the installation.", histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient()
             try await alice.unregister(version: play.version(2)).expectSuccess()
             let bob = play.client()
-            guard play.past == .second else {
+            guard play.history == .second else {
                 return try await play.expectSilence(toward: bob, departure: (.repliesWithEmptyList, isEmptyList)) {
                     try await bob.send(query: bob.signedQuery([alice.hash.bytes]), about: alice)
                 }
@@ -140,7 +141,7 @@ extension Rule {
         },
         Rule(
             "unregister.no-push", .must, .accepted, "PROTOCOL.md §9",
-            "After an unregistration a push request is NOT_REGISTERED.", pasts: Past.allCases
+            "After an unregistration a push request is NOT_REGISTERED.", histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient()
             try await alice.unregister(version: play.version(2)).expectSuccess()
@@ -148,7 +149,7 @@ extension Rule {
         },
         Rule(
             "unregister.tombstone", .must, .removal, "PROTOCOL.md §7 row 6",
-            "The version outlives an unregistration: older registrations are VERSION_MISMATCH.", pasts: Past.allCases
+            "The version outlives an unregistration: older registrations are VERSION_MISMATCH.", histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient { $0.version = 3 }
             try await alice.unregister(version: 5).expectSuccess()
@@ -156,7 +157,7 @@ extension Rule {
         },
         Rule(
             "unregister.return", .must, .version, "PROTOCOL.md §7 row 6",
-            "After an unregistration a registration with a higher version is a success.", pasts: Past.allCases
+            "After an unregistration a registration with a higher version is a success.", histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient()
             try await alice.unregister(version: play.version(2)).expectSuccess()
@@ -166,7 +167,7 @@ extension Rule {
         Rule(
             "unregister.old-version", .must, .oldVersion, "PROTOCOL.md §7 row 5",
             "An unregistration with the stored version or a lower one is VERSION_MISMATCH, and the registration stays.",
-            pasts: Past.allCases
+            histories: RegistrationHistory.allCases
         ) { play in
             let alice = try await play.registeredClient { $0.version = 5 }
             for version: UInt64 in [4, 5] { try await alice.unregister(version: version).expectRefusal(.versionMismatch) }

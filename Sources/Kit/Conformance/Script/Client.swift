@@ -8,7 +8,7 @@ import Wire
 struct Client: Sendable {
     let key: PrivateKey
     let device: Device
-    /// The device in the client's past: the same installation as it was before, or another installation.
+    /// The device in the client's history: the same installation as it was before, or another installation.
     let former: Device
     let play: Play
     let mailbox: Mailbox
@@ -31,11 +31,11 @@ struct Client: Sendable {
         }
     }
 
-    /// Composes the registration in the client's past. Everything differs from the usual registration, also the lists.
+    /// Composes the registration in the client's history. Everything differs from the usual registration, also the lists.
     func formerRegistration(_ change: (inout PushNotificationRegistration) -> Void) -> PushNotificationRegistration {
         registration(of: former) {
             // The versions of two installations have nothing to do with each other.
-            $0.version = play.past == .second ? 7 : 1
+            $0.version = play.history == .second ? 7 : 1
             $0.allowFromContactsOnly = true
             $0.allowedKeyList = [play.bytes(64)]
             $0.blockedChatList = [play.bytes(64)]

@@ -42,12 +42,12 @@ extension Play {
         }
     }
 
-    /// Proves that exactly a number of notifications go to each owner's device, and none to the devices in their past: after the requests
+    /// Proves that exactly a number of notifications go to each owner's device, and none to the devices in their history: after the requests
     /// another push arrives, and nothing follows within a grace period.
     func expectNotifications(_ count: Int, to owners: Client...) async throws {
         try await expectNotifications(
             Dictionary(
-                owners.flatMap { [($0.deviceToken, count)] + (past == .first ? [] : [($0.former.deviceToken, 0)]) },
+                owners.flatMap { [($0.deviceToken, count)] + (history == .first ? [] : [($0.former.deviceToken, 0)]) },
                 uniquingKeysWith: max))
     }
 

@@ -21,7 +21,7 @@ struct Play: Sendable {
     /// The rule's id.
     let rule: String
     /// What the scenario's owners have registered before.
-    private(set) var past: Past
+    private(set) var history: RegistrationHistory
     /// The shard on which the scenario's clients send. Nil means the first.
     private(set) var pubsubTopic: String?
     /// How much the clocks of the scenario's clients are wrong.
@@ -33,30 +33,30 @@ struct Play: Sendable {
 
     /// Creates a client under a throw-away key that has not registered anything.
     ///
-    /// - Parameter platform: The device's platform. The device in the client's past has the opposite platform.
+    /// - Parameter platform: The device's platform. The device in the client's history has the opposite platform.
     func client(on platform: TokenType = .apn) -> Client {
         var random = random.generator
         let key = PrivateKey.generate(using: &random)
         let device = Device(on: platform, using: &random)
         var former = Device(on: platform == .apn ? .firebase : .apn, using: &random)
-        if past != .second { former.installationID = device.installationID }
+        if history != .second { former.installationID = device.installationID }
         return Client(key: key, device: device, former: former, play: self, mailbox: network.open(key))
     }
 
-    /// Creates a client with the scenario's past.
+    /// Creates a client with the scenario's history.
     ///
-    /// - Parameter before: Changes the registration in its past, which differs from the usual registration in everything.
+    /// - Parameter before: Changes the registration in its history, which differs from the usual registration in everything.
     func owner(
         on platform: TokenType = .apn, before: (inout PushNotificationRegistration) -> Void = { _ in }
     ) async throws -> Client {
         let client = client(on: platform)
-        guard past != .first else { return client }
+        guard history != .first else { return client }
         try await client.register(client.formerRegistration(before)).expectSuccess()
-        if past == .returned { try await client.unregister(version: 2).expectSuccess() }
+        if history == .returned { try await client.unregister(version: 2).expectSuccess() }
         return client
     }
 
-    /// Creates a client with the scenario's past and registers its device.
+    /// Creates a client with the scenario's history and registers its device.
     func registeredClient(
         on platform: TokenType = .apn, _ change: (inout PushNotificationRegistration) -> Void = { _ in },
         before: (inout PushNotificationRegistration) -> Void = { _ in }
@@ -66,13 +66,13 @@ struct Play: Sendable {
         return client
     }
 
-    /// The version of an owner's registration in the scenario, counted from 1: the past has used lower versions.
-    func version(_ number: UInt64) -> UInt64 { [.replaced, .returned].contains(past) ? number + 2 : number }
+    /// The version of an owner's registration in the scenario, counted from 1: the history has used lower versions.
+    func version(_ number: UInt64) -> UInt64 { [.replaced, .returned].contains(history) ? number + 2 : number }
 
-    /// The same scenario for clients without a past.
+    /// The same scenario for clients without a history.
     var fresh: Play {
         var copy = self
-        copy.past = .first
+        copy.history = .first
         return copy
     }
 

@@ -60,10 +60,10 @@ extension RegistrationError {
 // MARK: - Queries
 
 extension ServerReply<PushNotificationQueryResponse> {
-    /// Returns the info about an owner's device. Otherwise only devices that the owner's past has left may have an info.
+    /// Returns the info about an owner's device. Otherwise only devices that the owner's history has left may have an info.
     func info(of owner: Client) throws -> PushNotificationQueryInfo {
         try expect(payload.success, "expected a query response with success, received one without")
-        let expected = [owner.installationID] + (owner.play.past == .second ? [owner.former.installationID] : [])
+        let expected = [owner.installationID] + (owner.play.history == .second ? [owner.former.installationID] : [])
         try expect(
             payload.info.count == expected.count,
             "expected \(expected.count) \(expected.count == 1 ? "info" : "infos"), received \(payload.info.count)")

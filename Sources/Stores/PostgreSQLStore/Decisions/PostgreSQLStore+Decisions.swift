@@ -157,11 +157,11 @@ extension PostgreSQLStore {
         let wanted = lookups(work)
         return try await write { [size] transaction in
             if let limit { transaction.database.add(limit) }
-            let known = try KnownFacts(
+            let loaded = try LoadedState(
                 transaction, answering: wanted, isStorageFull: { try size.exceeds($0, transaction.database) }, at: now)
-            var batch = DecidedBatch(facts: known.facts)
+            var batch = DecidedBatch(state: loaded.state)
             let outcomes = work.map { decide($0, &batch) }
-            let changes = try transaction.apply(batch, known: known, at: now)
+            let changes = try transaction.apply(batch, loaded, at: now)
             return (outcomes, changes.topics, changes.supersededReplies)
         }
     }
@@ -172,12 +172,12 @@ extension WriteTransaction {
     ///
     /// - Returns: The installations that registered and unregistered, and the messages whose replies were superseded.
     fileprivate func apply(
-        _ batch: DecidedBatch, known: KnownFacts, at now: Timestamp
+        _ batch: DecidedBatch, _ loaded: LoadedState, at now: Timestamp
     ) throws -> (topics: [TopicChange], supersededReplies: [Int64]) {
         var added: [(registration: Registration, topics: QueryTopics)] = []
-        let unloaded = Set(batch.registrations.map(\.installation)).subtracting(known.facts.lookups.registrations)
+        let unloaded = Set(batch.registrations.map(\.installation)).subtracting(loaded.state.lookups.registrations)
         let others = try installations(unloaded)
-        func stored(_ installation: Installation) -> StoredInstallation? { known.installations[installation] ?? others[installation] }
+        func stored(_ installation: Installation) -> StoredInstallation? { loaded.installations[installation] ?? others[installation] }
         for change in batch.registrations {
             switch change {
             case .register(let registration, let topics, let endsPushes):
@@ -199,7 +199,7 @@ extension WriteTransaction {
                 }
             }
         }
-        try enqueue(batch.pushes, loaded: known.targets, at: now)
+        try enqueue(batch.pushes, loaded: loaded.targets, at: now)
         for deferred in batch.coalesced.values { try rewrite(deferred) }
         count(.accepted, by: batch.coalescedCount)
         count(.coalesced, by: batch.coalescedCount)

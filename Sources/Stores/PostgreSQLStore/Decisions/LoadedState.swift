@@ -5,19 +5,19 @@ import StatusCrypto
 import Store
 import Wire
 
-/// The facts for a batch, and the rows that they were read from.
-struct KnownFacts {
-    private(set) var facts: Facts
+/// The stored state for deciding a batch, and the rows that it was read from.
+struct LoadedState {
+    private(set) var state: DecisionState
     private(set) var installations: [Installation: StoredInstallation] = [:]
     private(set) var targets: [Installation: PushTargetRow] = [:]
 
-    /// Loads the facts in a round trip, and in another the lists that queries ask for.
+    /// Loads the state in a round trip, and in another the lists that queries ask for.
     ///
     /// The transaction locks the owners, so until it ends no other server decides about their registrations and pushes.
     init(
         _ transaction: WriteTransaction, answering lookups: Lookups, isStorageFull: (Int) throws -> Bool, at now: Timestamp
     ) throws {
-        facts = Facts(answering: lookups)
+        state = DecisionState(answering: lookups)
         let registering = Set(lookups.registrations.map(\.keyHash))
         let targeted = Set(lookups.targets.keys.map(\.keyHash))
         let queried = Set(lookups.queries.joined())
@@ -60,12 +60,12 @@ struct KnownFacts {
                 """,
                 SQLArray(queried), isNeeded: !queried.isEmpty
             ) { (keyHash: try $0.next(Digest64.self), row: try $0.next(Int64.self), byteCount: try $0.next(Int.self)) })
-        for (installation, stored, state) in known {
+        for (installation, stored, installationState) in known {
             installations[installation] = stored
-            facts.installations[installation.keyHash, default: [:]][installation] = state
-            if lookups.registrations.contains(installation) { facts.versions[installation] = stored.version }
+            state.installations[installation.keyHash, default: [:]][installation] = installationState
+            if lookups.registrations.contains(installation) { state.versions[installation] = stored.version }
         }
-        for keyHash in registering where facts.installations[keyHash] == nil { facts.installations[keyHash] = [:] }
+        for keyHash in registering where state.installations[keyHash] == nil { state.installations[keyHash] = [:] }
         var damaged: [Int64] = []
         for (installation, row, target) in targets {
             guard let target else {
@@ -73,16 +73,16 @@ struct KnownFacts {
                 continue
             }
             self.targets[installation] = row
-            facts.targets[installation] = target
+            state.targets[installation] = target
         }
-        facts.recentDeduplicationKeys = Set(recent)
+        state.recentDeduplicationKeys = Set(recent)
         // The newest push of a type comes first. A damaged one is set aside when it is due.
-        facts.deferredPushes = Dictionary(deferred.compactMap(\.self)) { first, _ in first }
-        for (request, payload) in responses { facts.responses[request] = payload }
+        state.deferredPushes = Dictionary(deferred.compactMap(\.self)) { first, _ in first }
+        for (request, payload) in responses { state.responses[request] = payload }
         try readQueries(
             Dictionary(grouping: sizes, by: \.keyHash).mapValues { $0.map { ($0.row, $0.byteCount) } }, or: &damaged, transaction)
         try transaction.setAside(damaged, .registration)
-        if !registering.isEmpty, let maximum = lookups.maximumStoredByteCount { facts.isStorageFull = try isStorageFull(maximum) }
+        if !registering.isEmpty, let maximum = lookups.maximumStoredByteCount { state.isStorageFull = try isStorageFull(maximum) }
     }
 
     /// Reads the registrations of the queried keys in order, until the response has no capacity for more.
@@ -92,10 +92,10 @@ struct KnownFacts {
         _ stored: [Digest64: [(row: Int64, byteCount: Int)]], or damaged: inout [Int64], _ transaction: WriteTransaction
     ) throws {
         var chosen: [Digest64: [Int64]] = [:]
-        for query in facts.lookups.queries {
+        for query in state.lookups.queries {
             var budget = QueryBudget()
             for keyHash in query {
-                let credits = facts.lookups.allowances.answerByteCount(of: keyHash)
+                let credits = state.lookups.allowances.answerByteCount(of: keyHash)
                 guard let rows = budget.choose(among: stored[keyHash] ?? [], credits: credits) else { break }
                 chosen[keyHash] = rows
             }
@@ -107,7 +107,7 @@ struct KnownFacts {
             let id: Int64 = try row.next()
             return try row.readable(id, or: &damaged) { try $0.nextQueryable(transaction.sealing) }
         }
-        facts.queryable = chosen.mapValues { _ in [] }
-        for (keyHash, registration) in rows.compactMap(\.self) { facts.queryable[keyHash, default: []].append(registration) }
+        state.queryable = chosen.mapValues { _ in [] }
+        for (keyHash, registration) in rows.compactMap(\.self) { state.queryable[keyHash, default: []].append(registration) }
     }
 }

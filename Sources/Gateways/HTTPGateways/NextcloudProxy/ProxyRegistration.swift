@@ -6,7 +6,7 @@ import StatusCrypto
 import Store
 
 /// A valid `POST /devices` (GATEWAY_PROTOCOLS.md §2.2).
-struct DeviceRegistration: Sendable {
+struct ProxyRegistration: Sendable {
     /// The device to store.
     var device: ProxyDevice
     /// The account, which can prove the key if the device is known under another key.

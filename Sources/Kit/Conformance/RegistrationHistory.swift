@@ -1,5 +1,5 @@
 /// What an owner has registered before the registration that a rule is about.
-enum Past: String, CaseIterable, Sendable {
+enum RegistrationHistory: String, CaseIterable, Sendable {
     /// Nothing.
     case first
     /// The same installation, with everything different.
@@ -9,7 +9,7 @@ enum Past: String, CaseIterable, Sendable {
     /// Another installation, which stays registered.
     case second
 
-    /// The words that start a finding's sentence and say in which past it was made.
+    /// The words that start a finding's sentence and say after which history it was made.
     var preface: String {
         switch self {
         case .first: ""

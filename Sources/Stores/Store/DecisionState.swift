@@ -60,8 +60,9 @@ package struct DeferredPush: Sendable, Equatable {
     }
 }
 
-/// What the lookups have found. Absent entries are not stored.
-package struct Facts: Sendable {
+/// The stored state that decisions depend on: what the lookups have found, and then the effects of the decisions. Absent entries are not
+/// stored.
+package struct DecisionState: Sendable {
     package let lookups: Lookups
     /// Each installation's stored version, tombstones included. The next version must exceed it.
     package var versions: [Installation: StoredVersion] = [:]
@@ -88,7 +89,7 @@ package struct Facts: Sendable {
         allowances = lookups.allowances
     }
 
-    /// Returns the facts about an installation's key. Counts and bytes leave out the installation itself.
+    /// Returns the state of an installation's key. Counts and bytes leave out the installation itself.
     package func key(beside installation: Installation) -> RegisteringKey {
         var key = RegisteringKey()
         for (other, shape) in installations[installation.keyHash, default: [:]] {
