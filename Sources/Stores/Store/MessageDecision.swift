@@ -55,4 +55,7 @@ package struct Reply: HoldsSecret, Sendable, Equatable {
         self.statusMessageID = statusMessageID
         self.installationID = installationID
     }
+
+    /// The hashed installation id's prefix, as in registrations' rows, or nil if the reply doesn't name an installation.
+    package var installationPrefix: Int64? { installationID.map { SHA256.hash($0.utf8Span.span).prefix } }
 }

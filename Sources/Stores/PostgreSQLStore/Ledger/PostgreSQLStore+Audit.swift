@@ -45,3 +45,42 @@ extension PostgreSQLStore {
         }
     }
 }
+
+extension AuditFacts {
+    /// A row of the ledger: a server's counts of a milestone.
+    typealias LedgerRow = (server: String, milestone: Milestone?, count: Int64, pruned: Int64)
+
+    /// The query of the ledger's rows, for ``add(ledger:)``.
+    static var ledger: Query<[LedgerRow]> {
+        .all("SELECT server_name, milestone, count, pruned FROM ledger") { row in
+            (try row.next(), Milestone(rawValue: try row.next()), try row.next(), try row.next())
+        }
+    }
+
+    /// Adds the counts of all servers, and those of each.
+    mutating func add(ledger rows: [LedgerRow]) {
+        for row in rows {
+            guard let milestone = row.milestone else {
+                damagedRowCount += 1
+                continue
+            }
+            counts[milestone] = counts[milestone, default: 0].clampedSum(row.count)
+            prunedCounts[milestone] = prunedCounts[milestone, default: 0].clampedSum(row.pruned)
+            servers[row.server, default: ServerWork()].counts[milestone] = row.count
+        }
+    }
+}
+
+extension Query<[String]> {
+    static var damagedRows: Query {
+        .all(
+            """
+            SELECT kind, row FROM damaged_row
+            WHERE kind = 'message' AND EXISTS (SELECT FROM message WHERE id = row AND is_unfinished)
+                OR kind = 'push' AND EXISTS (SELECT FROM push WHERE id = row AND \(OpenPushes.byRow))
+                OR kind = 'registration' AND EXISTS (SELECT FROM registration WHERE id = row AND is_live)
+            ORDER BY kind, row
+            """
+        ) { "\(try $0.next(String.self)) \(try $0.next(Int64.self))" }
+    }
+}

@@ -196,6 +196,16 @@ extension PostgreSQLStore {
             return Dictionary(counts) { first, _ in first }
         }
     }
+
+    package func withdraw(_ pushes: [Int64], at now: Timestamp) async throws {
+        try await write { transaction in
+            _ = try transaction.finish(pushes, as: .withdrawn, reason: .withdrawn, at: now)
+        }
+    }
+
+    package func hold(_ holds: [RouteHold]) async throws { try await write { try $0.database.hold(holds) } }
+
+    package func resume(_ routes: Set<String>) async throws -> [RouteHold] { try await write { try $0.database.resume(routes) } }
 }
 
 extension WriteTransaction {

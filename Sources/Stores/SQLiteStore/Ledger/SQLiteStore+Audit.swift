@@ -102,4 +102,15 @@ extension Database {
         let unused = "coalesce((SELECT count FROM unused_number WHERE table_name = '\(table)'), 0)"
         return Int64(try count("SELECT coalesce(max(id), 0) - \(unused) FROM \(table)"))
     }
+
+    func damagedRows() throws -> [String] {
+        try all(
+            """
+            SELECT kind, row FROM damaged_row WHERE kind = 'message' AND row IN (SELECT message FROM unfinished_message)
+                OR kind = 'push' AND row IN (SELECT id FROM push WHERE finished_at IS NULL)
+                OR kind = 'registration' AND row IN (SELECT id FROM registration WHERE is_live = 1)
+            ORDER BY kind, row
+            """
+        ) { "\(try $0.next(String.self)) \(try $0.next(Int64.self))" }
+    }
 }

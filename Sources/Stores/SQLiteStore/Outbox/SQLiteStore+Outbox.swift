@@ -147,6 +147,18 @@ extension SQLiteStore {
             return Dictionary(counts) { first, _ in first }
         }
     }
+
+    package func withdraw(_ pushes: [Int64], at now: Timestamp) async throws {
+        try await queue.perform { transaction in
+            _ = try transaction.finish(pushes, as: .withdrawn, reason: .withdrawn, at: now)
+        }
+    }
+
+    // An operator's command only reads, and a server may be running: a second connection writes between two transactions of the server.
+
+    package func hold(_ holds: [RouteHold]) async throws { try Self.change(pool.path) { try $0.hold(holds) } }
+
+    package func resume(_ routes: Set<String>) async throws -> [RouteHold] { try Self.change(pool.path) { try $0.resume(routes) } }
 }
 
 extension Database {
