@@ -1,5 +1,6 @@
 import Bytes
 import Envelope
+import PushProtocol
 import SQLiteStore
 import StatusCrypto
 import Store
@@ -58,6 +59,59 @@ struct ProxyStoreTests {
         try await store.changeDevice(Self.device(2).identifier, at: start) { _ in (.remove, ()) }
         #expect(try await known(2...2, in: store).isEmpty)
         await store.close()
+    }
+
+    /// What becomes of a device before its push is attempted.
+    enum Fate: CaseIterable {
+        case stays, getsAnotherToken, getsAnotherApp, leaves
+
+        var orphanReason: PushReason? {
+            switch self {
+            case .stays, .getsAnotherToken: nil
+            case .getsAnotherApp: .otherApp
+            case .leaves: .unregistered
+            }
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all, Fate.allCases)
+    func `a waiting push goes to the token that its device has now, or ends with the device`(
+        kind: StoreUnderTest, fate: Fate
+    ) async throws {
+        try await kind.withStore { store async throws in
+            var device = Self.device(1)
+            try await put(device, in: store)
+            let owner = (hash(1) as Digest64).bytes
+            let notifications = [
+                GatewayNotification(platform: .ios, token: device.token, topic: "topic", kind: .alert, priority: .high, data: [:]),
+                GatewayNotification(platform: .ios, token: "voip", topic: "topic.voip", kind: .voip, priority: .high, data: [:]),
+            ]
+            for (number, notification) in notifications.enumerated() {
+                let accepted = AcceptedNotification(notification, digest: hash(number), owner: owner)
+                _ = try await store.enqueue([accepted], repeatsSince: nil, isDiscarded: false, at: start)
+            }
+            switch fate {
+            case .stays: break
+            case .getsAnotherToken: (device.token, device.voipToken) = ("another", "another voip")
+            case .getsAnotherApp: (device.topic, device.voipTopic) = ("other", "other.voip")
+            case .leaves: try await store.changeDevice(device.identifier, at: start) { _ in (.remove, ()) }
+            }
+            if fate != .leaves { try await put(device, in: store) }
+            for (row, token) in [(Int64(1), device.token), (2, device.voipToken)] {
+                // The first look-up moves a push to its new device.
+                for isMoved in fate == .getsAnotherToken ? [true, false] : [false] {
+                    let found = try await store.pushes([.row(row)], route: "", acceptedSince: start, at: start).first
+                    switch found {
+                    case .push(let push, _) where !isMoved:
+                        #expect(push.orphanReason == fate.orphanReason)
+                        guard fate.orphanReason == nil else { continue }
+                        #expect(push.notification?.token == token && push.push.deviceToken == token)
+                    case .moved: #expect(isMoved)
+                    default: Issue.record("\(String(describing: found))")
+                    }
+                }
+            }
+        }
     }
 
     @Test(arguments: StoreUnderTest.all)
