@@ -42,8 +42,8 @@ extension Play {
         }
     }
 
-    /// Proves that exactly a number of notifications go to each owner's device, and none to the devices in their history: after the requests
-    /// another push arrives, and nothing follows within a grace period.
+    /// Proves that exactly a number of notifications go to each owner's device, and none to the devices in their history: after the
+    /// requests another push arrives, and nothing follows within a grace period.
     func expectNotifications(_ count: Int, to owners: Client...) async throws {
         try await expectNotifications(
             Dictionary(

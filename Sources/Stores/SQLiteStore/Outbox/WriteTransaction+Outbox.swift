@@ -32,8 +32,8 @@ extension Database {
     private static let selectDeferred = """
         SELECT deduplication_key, id, type, secrets FROM (
             SELECT id, type, deduplication_key, secrets, next_attempt_at, attempts, state FROM push
-            WHERE substr(key_hash, 1, 8) = substr(?1, 1, 8) AND installation_id = ?2 AND finished_at IS NULL AND +key_hash = ?1
+            WHERE \(Database.dialect.isOpenOfTarget)
             ORDER BY id DESC LIMIT 8
-        ) WHERE attempts = 0 AND state = \(OpenPushState.queued.rawValue) AND next_attempt_at > ?3
+        ) WHERE attempts = 0 AND state = \(OpenPushState.queued.rawValue) AND next_attempt_at > $3
         """
 }

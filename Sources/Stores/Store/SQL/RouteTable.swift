@@ -17,7 +17,10 @@ package struct RouteTable {
 
     fileprivate init(_ database: some SQLDatabase) throws {
         try database.forEach(
-            "SELECT token_type, apn_topic, name FROM route UNION ALL SELECT \(Self.delivery.rawValue), apn_topic, route FROM delivered_topic"
+            """
+            SELECT token_type, apn_topic, name FROM route
+            UNION ALL SELECT \(Self.delivery.rawValue), apn_topic, route FROM delivered_topic
+            """
         ) { row in
             let (type, apnTopic, route): (TokenType, String, String) = (try row.next(), try row.next(), try row.next())
             if type == Self.delivery {
