@@ -48,8 +48,8 @@ extension GorushClient {
         self.init(.init(url: await stub.url + prefix))
     }
 
-    init(_ endpoint: DeliveryConfiguration.Endpoint) {
-        self.init(http: HTTPClient(), endpoint: endpoint, probeTimeout: .seconds(600))
+    init(_ endpoint: DeliveryConfiguration.Endpoint, clock: any Clock<Duration> = ContinuousClock()) {
+        self.init(http: HTTPClient(), endpoint: endpoint, probeTimeout: .seconds(600), clock: clock)
     }
 
     func post(_ notifications: [GorushNotification]) async -> GorushResponse {

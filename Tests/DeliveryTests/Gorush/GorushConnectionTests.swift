@@ -60,6 +60,23 @@ import Testing
         #expect(gorush.all.count <= 8 && gorush.all.allSatisfy { $0.count { $0 == "GET" } == 1 }, "\(gorush.all)")
     }
 
+    @Test func `what is posted once at most goes over a connection of the last second, or a new one`() async throws {
+        let gorush = Gorush()
+        let server = try RawServer { gorush.handle($0) }
+        defer { server.stop() }
+        let clock = ManualClock()
+        let client = GorushClient(.init(url: server.url), clock: clock)
+        for (milliseconds, connectionCount) in [(0, 1), (999, 1), (1_000, 2), (999, 2)] {
+            clock.advance(by: .milliseconds(milliseconds))
+            let response = await client.post([.android()], timeout: .seconds(600), onFreshConnection: true)
+            #expect(response == .accepted(failures: []))
+            #expect(gorush.all.count == connectionCount, "after \(milliseconds) ms")
+        }
+        clock.advance(by: .seconds(60))
+        #expect(await client.post([.android()]) == .accepted(failures: []))
+        #expect(gorush.all.map(\.count) == [3, 4])
+    }
+
     @Test func `a gorush that comes back in asynchronous mode gets no push, whatever number is posted`() async throws {
         let gorush = Gorush()
         let server = try RawServer { gorush.handle($0) }

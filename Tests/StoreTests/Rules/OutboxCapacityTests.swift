@@ -1,6 +1,7 @@
 import Bytes
 import Envelope
 import Store
+import Synchronization
 import TestSupport
 import Testing
 
@@ -54,6 +55,25 @@ struct OutboxCapacityTests {
         capacity.counted(slot.queue, 3, ofNewDevices: 0, at: start)
         let two = [capacity.reserve(slot), capacity.reserve(slot)]
         #expect(two == [true, false])
+    }
+
+    /// Whether a failed transaction is durable may be unknown.
+    @Test(arguments: [true, false]) func `after a transaction its slots are kept or free, and the route is told in any case`(
+        isDurable: Bool
+    ) {
+        let (memory, told) = (OutboxMemory(maximumQueueCount: 4, namedBundleIDs: []), Recorder<Arrivals>())
+        memory.tell { route, arrivals in if route == "a" { told.append(arrivals) } }
+        let slot = slot(.proven)
+        memory.capacity.withLock { $0.counted(slot.queue, 3, ofNewDevices: 0, at: start) }
+        let (changes, device) = (OutboxChanges(memory), DeviceCode(repeating: 1))
+        #expect(changes.reserve(slot))
+        changes.arrived(Arrivals.Device(device: device, trust: .proven), in: slot.queue.route)
+        changes.changed(device, in: slot.queue.route)
+        #expect(told.all.isEmpty)
+        if isDurable { changes.keep() } else { changes.abandon() }
+        #expect(told.all == [Arrivals(devices: [.init(device: device, trust: .proven)], changed: [device])])
+        let isFree = memory.capacity.withLock { $0.reserve(slot) }
+        #expect(isFree != isDurable)
     }
 
     @Test func `a slot that goes from a new device to one that has worked leaves room for a new one`() {

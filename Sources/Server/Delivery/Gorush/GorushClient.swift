@@ -15,7 +15,7 @@ struct GorushClient: HoldsSecret, Sendable {
     private let headers: [(name: String, value: String)]
     private let probeTimeout: Duration
     private let trustsSyncMode: Bool
-    private let lanes = GorushLanes()
+    private let lanes: GorushLanes
     private let presence: GorushPresence
 
     /// - Parameters:
@@ -26,6 +26,7 @@ struct GorushClient: HoldsSecret, Sendable {
         clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.trustsSyncMode = trustsSyncMode
+        lanes = GorushLanes(clock: clock)
         presence = GorushPresence(clock: clock)
         self.http = http
         baseURL = endpoint.url.replacing(/\/+$/, with: "")

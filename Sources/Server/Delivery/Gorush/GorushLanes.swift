@@ -1,4 +1,5 @@
 import Synchronization
+import Tasks
 
 /// The lanes for requests with pushes, each with its own connection.
 final class GorushLanes: Sendable {
@@ -10,7 +11,8 @@ final class GorushLanes: Sendable {
 
     private struct Idle {
         var lane: Lane
-        var since: ContinuousClock.Instant
+        /// When it was used last. Counts from the start.
+        var since: Duration
     }
 
     private struct State {
@@ -26,13 +28,19 @@ final class GorushLanes: Sendable {
     private static let lifetime = Duration.seconds(120)
 
     private let state = Mutex(State())
+    private let elapsed: @Sendable () -> Duration
+
+    init(clock: some Clock<Duration>) {
+        elapsed = clock.stopwatch()
+    }
 
     /// Takes an idle lane, or else a new lane, for a single request at a time.
     ///
     /// - Parameter mustBeFresh: Whether the lane has to be new or used in the last second.
     func take(mustBeFresh: Bool = false) -> Lane {
-        state.withLock { state in
-            if let last = state.idle.last, !mustBeFresh || ContinuousClock.now - last.since < Self.freshness {
+        let now = elapsed()
+        return state.withLock { state in
+            if let last = state.idle.last, !mustBeFresh || now - last.since < Self.freshness {
                 state.idle.removeLast()
                 return last.lane
             }
@@ -52,8 +60,8 @@ final class GorushLanes: Sendable {
     /// Makes a lane idle. A lane without a checked connection is not used again, and neither is one that isn't given back.
     func giveBack(_ lane: Lane) {
         guard lane.isChecked else { return }
+        let now = elapsed()
         state.withLock { state in
-            let now = ContinuousClock.now
             state.idle.removeAll { now - $0.since >= Self.lifetime }
             state.idle.append(Idle(lane: lane, since: now))
         }
