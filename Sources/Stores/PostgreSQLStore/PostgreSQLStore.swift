@@ -12,7 +12,7 @@ import Synchronization
 /// A write survives a power cut once its function has returned, if the database has `synchronous_commit=on`.
 package final class PostgreSQLStore: PushStore {
     let pool: ConnectionPool
-    let outbox: OutboxMemory
+    package let outbox: OutboxMemory
     let secrets: DatabaseSecrets
     package let userKeys = UserKeyCache()
     let size: DatabaseSize

@@ -16,7 +16,7 @@ package final class SQLiteStore: PushStore {
     let pool: DatabasePool
     let queue: WriteQueue
     private let file: OpenedFile
-    let outbox: OutboxMemory
+    package let outbox: OutboxMemory
     package let sealing: RowSealing
     package let userKeys = UserKeyCache()
     /// The size in bytes above which the store rejects new devices of gateways. Nil means that only the disk limits it.

@@ -2,7 +2,7 @@ package import Bytes
 package import Envelope
 import PushProtocol
 import StatusCrypto
-package import Store
+import Store
 import Synchronization
 import Wire
 
@@ -56,46 +56,15 @@ extension PostgreSQLStore {
         }
     }
 
-    package func undecided(_ rows: [Int64]) async throws -> [RecordedEnvelope] {
-        let server = number
-        let (messages, damaged) = try await read { database in
-            var damaged: [Int64] = []
-            let messages = try database.all(
-                """
-                SELECT id, \(RecordedEnvelope.columns) FROM message
-                WHERE id = ANY($1) AND server = $2 AND is_unfinished AND state = \(MessageState.recorded.rawValue) ORDER BY id
-                """,
-                SQLArray(rows), server
-            ) { row in
-                let id: Int64 = try row.next()
-                return try row.readable(id, or: &damaged) { try $0.nextRecordedEnvelope(id) }
-            }
-            return (messages.compactMap(\.self), damaged)
-        }
-        try await setAside(damaged, .message)
-        return messages
-    }
-
-    package func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, receivedAt: Timestamp, reply: Reply)] {
-        // A message that seemed undecided may have been decided by another server, which has its reply.
-        let server = number
-        let (replies, damaged) = try await read { [sealing] database in
-            var damaged: [Int64] = []
-            let replies = try database.all(
-                """
-                SELECT id, received_at, \(Reply.columns) FROM message
-                WHERE id = ANY($1) AND server = $2 AND is_unfinished AND state <> \(MessageState.recorded.rawValue) ORDER BY id
-                """,
-                SQLArray(rows), server
-            ) { row in
-                let id: Int64 = try row.next()
-                return try row.readable(id, or: &damaged) { row in
-                    (id: id, receivedAt: try row.next(Timestamp.self), reply: try row.nextReply(to: id, sealing))
-                }
-            }
-            return (replies.compactMap(\.self), damaged)
-        }
-        try await setAside(damaged, .message)
-        return replies
+    package func unfinishedMessages<Message>(
+        _ columns: String, among rows: [Int64], areDecided: Bool, in database: Transaction, read: (inout RowCursor) throws -> Message
+    ) throws -> [Message] {
+        try database.all(
+            """
+            SELECT \(columns) FROM message
+            WHERE id = ANY($1) AND server = $2 AND is_unfinished
+                AND state \(areDecided ? "<>" : "=") \(MessageState.recorded.rawValue) ORDER BY id
+            """,
+            SQLArray(rows), number, read: read)
     }
 }

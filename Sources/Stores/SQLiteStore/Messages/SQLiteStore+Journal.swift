@@ -1,8 +1,8 @@
 package import Bytes
 package import Envelope
-import GRDB
+package import GRDB
 import StatusCrypto
-package import Store
+import Store
 import Wire
 
 extension SQLiteStore {
@@ -23,44 +23,15 @@ extension SQLiteStore {
         }
     }
 
-    package func undecided(_ rows: [Int64]) async throws -> [RecordedEnvelope] {
-        let (messages, damaged) = try await read { database in
-            var damaged: [Int64] = []
-            let messages = try database.all(
-                """
-                SELECT id, \(RecordedEnvelope.columns) FROM unfinished_message JOIN message ON id = unfinished_message.message
-                WHERE unfinished_message.message BETWEEN ? AND ? AND state = 0 ORDER BY unfinished_message.message
-                """,
-                in: RowRanges(rows)
-            ) { row in
-                let id: Int64 = try row.next()
-                return try row.readable(id, or: &damaged) { try $0.nextRecordedEnvelope(id) }
-            }
-            return (messages.compactMap(\.self), damaged)
-        }
-        try await setAside(damaged, .message)
-        return messages
-    }
-
-    package func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, receivedAt: Timestamp, reply: Reply)] {
-        let (replies, damaged) = try await read { [sealing] database in
-            var damaged: [Int64] = []
-            let replies = try database.all(
-                """
-                SELECT id, received_at, \(Reply.columns)
-                FROM unfinished_message JOIN message ON id = unfinished_message.message
-                WHERE unfinished_message.message BETWEEN ? AND ? AND state <> 0 ORDER BY unfinished_message.message
-                """,
-                in: RowRanges(rows)
-            ) { row in
-                let id: Int64 = try row.next()
-                return try row.readable(id, or: &damaged) { row in
-                    (id: id, receivedAt: try row.next(Timestamp.self), reply: try row.nextReply(to: id, sealing))
-                }
-            }
-            return (replies.compactMap(\.self), damaged)
-        }
-        try await setAside(damaged, .message)
-        return replies
+    package func unfinishedMessages<Message>(
+        _ columns: String, among rows: [Int64], areDecided: Bool, in database: Database, read: (inout RowCursor) throws -> Message
+    ) throws -> [Message] {
+        try database.all(
+            """
+            SELECT \(columns) FROM unfinished_message JOIN message ON id = unfinished_message.message
+            WHERE unfinished_message.message BETWEEN ? AND ? AND state \(areDecided ? "<>" : "=") 0
+            ORDER BY unfinished_message.message
+            """,
+            in: RowRanges(rows), read: read)
     }
 }

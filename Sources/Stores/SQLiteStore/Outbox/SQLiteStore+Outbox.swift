@@ -4,7 +4,6 @@ import GRDB
 import PushProtocol
 import StatusCrypto
 package import Store
-import Synchronization
 import Wire
 
 extension SQLiteStore {
@@ -130,27 +129,12 @@ extension SQLiteStore {
         }
     }
 
-    package var refusedPushCounts: [String: Int] { outbox.capacity.withLock { $0.rejectedCounts } }
-
-    package func isQueueNearlyFull(of route: String, at now: Timestamp) async throws -> Bool {
-        let queue = OutboxSlot.Queue(route: route, group: .knownBundleIDs)
-        // What has expired or was withdrawn still counts in memory.
-        guard outbox.capacity.withLock({ $0.isNearlyFull(queue) }) else { return false }
-        return try await writing { try $0.isNearlyFull(queue, at: now) }
-    }
-
     package func queuedPushCounts() async throws -> [String: Int] {
         try await read { database in
             let counts = try database.all("SELECT route, count(*) FROM push WHERE finished_at IS NULL GROUP BY route") { row in
                 (try row.next(String.self), try row.next(Int.self))
             }
             return Dictionary(counts) { first, _ in first }
-        }
-    }
-
-    package func withdraw(_ pushes: [Int64], at now: Timestamp) async throws {
-        try await queue.perform { transaction in
-            _ = try transaction.finish(pushes, as: .withdrawn, reason: .withdrawn, at: now)
         }
     }
 

@@ -2,6 +2,7 @@ package import Bytes
 package import Envelope
 import PushProtocol
 import StatusCrypto
+import Synchronization
 
 extension SharedStore {
     package func enqueue(
@@ -10,6 +11,19 @@ extension SharedStore {
         try await writing { transaction in
             try notifications.map { try transaction.enqueue($0, isDiscarded ? nil : $0.content, repeatsSince: repeatsSince, at: now) }
         }
+    }
+
+    package var refusedPushCounts: [String: Int] { outbox.capacity.withLock { $0.rejectedCounts } }
+
+    package func isQueueNearlyFull(of route: String, at now: Timestamp) async throws -> Bool {
+        let queue = OutboxSlot.Queue(route: route, group: .knownBundleIDs)
+        // What has expired or was withdrawn still counts in memory.
+        guard outbox.capacity.withLock({ $0.isNearlyFull(queue) }) else { return false }
+        return try await writing { try $0.isNearlyFull(queue, at: now) }
+    }
+
+    package func withdraw(_ pushes: [Int64], at now: Timestamp) async throws {
+        try await writing { _ = try $0.finish(pushes, as: .withdrawn, reason: .withdrawn, at: now) }
     }
 
     package func waitingCalls(route: String, limit: Int) async throws -> [Arrivals.Call] {

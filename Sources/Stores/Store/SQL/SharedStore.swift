@@ -13,6 +13,7 @@ package protocol SharedStore: Sendable {
     var owner: Int64? { get }
     var userKeys: UserKeyCache { get }
     var damagedRows: DamagedRows { get }
+    var outbox: OutboxMemory { get }
     /// The name under which this server's own rows are kept. It is empty in the database of one server.
     var serverName: String { get }
 
@@ -24,6 +25,13 @@ package protocol SharedStore: Sendable {
 
     /// Returns whether there is no space for new devices of gateways.
     func isFull(_ database: Reading) throws -> Bool
+
+    /// Reads columns of this server's unfinished messages, in the order of their rows.
+    ///
+    /// - Parameter areDecided: Whether the messages that lack only the publication of their replies are read, or those without a decision.
+    func unfinishedMessages<Message>(
+        _ columns: String, among rows: [Int64], areDecided: Bool, in database: Reading, read: (inout Reading.Row) throws -> Message
+    ) throws -> [Message]
 }
 
 /// A transaction that writes. It is valid until it ends.
