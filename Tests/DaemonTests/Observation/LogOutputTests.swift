@@ -65,15 +65,14 @@ import Testing
         return String(decoding: all, as: UTF8.self)
     }
 
-    @Test(arguments: ["text", "json"]) func `both formats report a loss`(format: String) throws {
+    @Test(arguments: LogFormat.allCases) func `both formats report a loss`(format: LogFormat) throws {
         var ends: [Int32] = [0, 0]
         try #require(unsafe pipe(&ends) == 0)
         defer { ends.forEach { close($0) } }
         let output = LogOutput(ends[1])
         while output.lostLineCount == 0 { output.write([UInt8](repeating: 0x78, count: 100_000)) { _ in [] } }
         drain(ends[0])
-        let handler: any LogHandler = format == "text" ? TextLogHandler(output: output) : JSONLogHandler(label: "test", output: output)
-        Logger(label: "test") { _ in handler }.notice("works", metadata: ["key": "value"])
+        Logger(label: "test") { LineLogHandler(label: $0, format: format, output: output) }.notice("works", metadata: ["key": "value"])
         let lines = drain(ends[0]).split(separator: "\n").suffix(2)
         #expect(lines.first?.contains("log lines could not be written") == true && lines.first?.contains("1") == true)
         #expect(lines.last?.contains("works") == true && lines.last?.contains("value") == true)
@@ -81,8 +80,8 @@ import Testing
 
     // MARK: The journal
 
-    @Test(arguments: ["text", "json"]) func `lines carry their priority if standard error is the journal, and no others do`(
-        format: String
+    @Test(arguments: LogFormat.allCases) func `lines carry their priority if standard error is the journal, and no others do`(
+        format: LogFormat
     ) throws {
         let levels: [(Logger.Level, String)] = [
             (.trace, "<7>"), (.debug, "<7>"), (.info, "<6>"), (.notice, "<5>"), (.warning, "<4>"), (.error, "<3>"), (.critical, "<2>"),
@@ -93,7 +92,7 @@ import Testing
             defer { ends.forEach { close($0) } }
             let stream = try #require(JournalStream.identity(of: ends[1])) + (isJournal ? "" : "0")
             let output = LogOutput(ends[1], environment: ["JOURNAL_STREAM": stream])
-            var handler: any LogHandler = format == "text" ? TextLogHandler(output: output) : JSONLogHandler(label: "test", output: output)
+            var handler = LineLogHandler(label: "test", format: format, output: output)
             handler.logLevel = .trace
             let logger = Logger(label: "test") { [handler] _ in handler }
             for (level, prefix) in levels {

@@ -2,7 +2,9 @@ import Glibc
 package import Logging
 
 package enum LogFormat: String, CaseIterable, Sendable {
+    /// Time, level, module, message, and the metadata sorted by key.
     case text
+    /// An object: `time`, `level`, `label`, `module`, `message`, and the metadata under its own keys.
     case json
 }
 
@@ -15,11 +17,7 @@ package enum LoggingSetup {
         // If the log's reader exits, the server must not end.
         signal(SIGPIPE, SIG_IGN)
         LoggingSystem.bootstrap { label in
-            var handler: any LogHandler =
-                switch format {
-                case .text: TextLogHandler(output: .standardError)
-                case .json: JSONLogHandler(label: label, output: .standardError)
-                }
+            var handler = LineLogHandler(label: label, format: format, output: .standardError)
             handler.logLevel = level
             return handler
         }
@@ -30,7 +28,7 @@ package enum LoggingSetup {
     package static func reportFatal(_ error: any Error, format: LogFormat) {
         let output = LogOutput.standardError
         if format == .json {
-            let logger = Logger(label: "pushserver") { JSONLogHandler(label: $0, output: output) }
+            let logger = Logger(label: "pushserver") { LineLogHandler(label: $0, format: format, output: output) }
             return logger.critical("the server cannot run", metadata: ["error": "\(error)"])
         }
         // The journal reads a priority from each line.

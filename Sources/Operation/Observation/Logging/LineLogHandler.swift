@@ -1,14 +1,18 @@
 import Foundation
 import Logging
 
-/// Writes each event as a line of text: time, level, module, message, and the metadata sorted by key.
-struct TextLogHandler: LogHandler {
+/// Writes each event as a line.
+struct LineLogHandler: LogHandler {
+    let label: String
+    let format: LogFormat
     let output: LogOutput
     var logLevel: Logger.Level = .info
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
 
-    init(output: LogOutput) {
+    init(label: String, format: LogFormat, output: LogOutput) {
+        self.label = label
+        self.format = format
         self.output = output
     }
 
@@ -25,9 +29,20 @@ struct TextLogHandler: LogHandler {
     }
 
     private func line(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata, source: String) -> [UInt8] {
-        let fields = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\(Self.quoted("\($0.value)"))" }.joined()
         let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-        return output.line(level, "\(time) \(level) [\(source)] \(message)\(fields)".utf8)
+        switch format {
+        case .text:
+            let fields = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\(Self.quoted("\($0.value)"))" }.joined()
+            return output.line(level, "\(time) \(level) [\(source)] \(message)\(fields)".utf8)
+        case .json:
+            let fields = metadata.mapValues { "\($0)" }.merging(
+                ["time": time, "level": level.rawValue, "label": label, "module": source, "message": message.description]
+            ) { $1 }
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            // Strings as keys and values can always be encoded.
+            return output.line(level, (try? encoder.encode(fields)) ?? Data())
+        }
     }
 
     /// Quotes a value whose end could not be seen otherwise, and escapes what would control a terminal.
