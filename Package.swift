@@ -248,8 +248,8 @@ let package = Package(
         library(
             "TestServers", in: "Tests/Support",
             [
-                "TestSupport", "HTTPGateways", "Transport", "WakuREST", "Envelope", "Wire", "HTTPServing", "HTTPClient", "JSON", "Tasks",
-                "Bytes", hummingbird, logging, serviceLifecycle,
+                "TestSupport", "HTTPGateways", "Transport", "Store", "WakuREST", "Envelope", "Wire", "HTTPServing", "HTTPClient", "JSON",
+                "Tasks", "Bytes", hummingbird, logging, serviceLifecycle,
             ]),
         executable(
             "misbehavingrelay", in: "Tests/Support",

@@ -95,22 +95,9 @@ private final class City: Sendable {
             logger: quietLogger, onAcceptedPushes: { loop.wake() })
         let delivery = Running(world: world, store: store, loop: loop)
         let server = CityServer(delivery: delivery, network: network, key: identity.publicKey)
-        let group = ServiceGroup(configuration: .init(services: [.init(service: loop), .init(service: engine)], logger: quietLogger))
-        do {
-            try await withThrowingTaskGroup(of: Void.self) { tasks in
-                tasks.addTask { try await group.run() }
-                tasks.addTask { await network.receiver.wait { $0 != nil } }
-                // The transport receives, or its start has failed.
-                try await tasks.next()
-                try await body(server)
-                await group.triggerGracefulShutdown()
-                try await tasks.waitForAll()
-            }
-        } catch {
-            await store.close()
-            throw error
+        try await withRunning([loop, engine], closing: store, until: { await network.receiver.wait { $0 != nil } }) {
+            try await body(server)
         }
-        await store.close()
     }
 }
 

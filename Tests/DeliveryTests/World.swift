@@ -5,10 +5,10 @@ import GRDB
 import Logging
 import PushProtocol
 import SQLiteStore
-import ServiceLifecycle
 import StatusCrypto
 import Store
 import Synchronization
+import TestServers
 import TestSupport
 import Testing
 import Wire
@@ -92,22 +92,12 @@ final class World: ManuallyClocked, Sendable {
         let loop = DeliveryLoop(
             store: store, configuration: configuration, clock: clock, wallClock: wallClock.clock, logger: logger,
             mayPost: mayPost, onUnregistered: { self.unregistered.append(contentsOf: $0) })
-        let group = ServiceGroup(configuration: .init(services: [.init(service: loop)], logger: logger))
         let running = Running(world: self, store: store, loop: loop)
-        do {
-            try await withThrowingTaskGroup(of: Void.self) { tasks in
-                tasks.addTask { try await group.run() }
-                try await body(running)
-                // What waits is told: the reading of all each ten minutes finds nothing.
-                #expect(loop.reports.map(\.missedDeviceCount).reduce(0, +) == 0)
-                await group.triggerGracefulShutdown()
-                try await tasks.waitForAll()
-            }
-        } catch {
-            await store.close()
-            throw error
+        try await withRunning([loop], closing: store) {
+            try await body(running)
+            // What waits is told: the reading of all each ten minutes finds nothing.
+            #expect(loop.reports.map(\.missedDeviceCount).reduce(0, +) == 0)
         }
-        await store.close()
     }
 }
 

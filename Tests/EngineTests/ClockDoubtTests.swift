@@ -17,11 +17,7 @@ import Wire
     private let alice: ProtocolClient
     private let bob: ProtocolClient
 
-    init() throws {
-        harness = try Harness()
-        alice = ProtocolClient(server: harness.server)
-        bob = ProtocolClient(server: harness.server)
-    }
+    init() throws { (harness, alice, bob) = try Harness.withTwoClients() }
 
     /// Registers Alice's phone, and lets Bob's request arrive from the store of the node after a step of the clock.
     private func receiveRequest(_ server: Harness.Running, aged age: Duration, afterStep step: Duration) async throws {

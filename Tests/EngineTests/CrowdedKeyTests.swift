@@ -17,11 +17,7 @@ import Wire
     private let alice: ProtocolClient
     private let bob: ProtocolClient
 
-    init() throws {
-        harness = try Harness()
-        alice = ProtocolClient(server: harness.server)
-        bob = ProtocolClient(server: harness.server)
-    }
+    init() throws { (harness, alice, bob) = try Harness.withTwoClients() }
 
     /// Returns a registration whose lists have entries as long as those of the reference client.
     private func registration(_ number: Int, contacts: Int, mutedChats: Int = 0) -> PushNotificationRegistration {

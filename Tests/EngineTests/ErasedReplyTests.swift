@@ -17,11 +17,7 @@ import Wire
     private let alice: ProtocolClient
     private let bob: ProtocolClient
 
-    init() throws {
-        harness = try Harness()
-        alice = ProtocolClient(server: harness.server)
-        bob = ProtocolClient(server: harness.server)
-    }
+    init() throws { (harness, alice, bob) = try Harness.withTwoClients() }
 
     private func request() throws -> WakuEnvelope { try bob.envelope(bob.request([bob.notification(to: alice)])) }
 

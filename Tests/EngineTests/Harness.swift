@@ -11,6 +11,7 @@ import StatusCrypto
 import Store
 import Synchronization
 import Tasks
+import TestServers
 import TestSupport
 import Transport
 import WakuREST
@@ -33,6 +34,12 @@ final class Harness: ManuallyClocked, Sendable {
         var random = SecureRandom()
         self.identity = identity ?? .generate(using: &random)
         folder = try TemporaryFolder()
+    }
+
+    /// Creates a harness, and two clients of its server.
+    static func withTwoClients() throws -> (Harness, ProtocolClient, ProtocolClient) {
+        let harness = try Harness()
+        return (harness, ProtocolClient(server: harness.server), ProtocolClient(server: harness.server))
     }
 
     var server: PublicKey { identity.publicKey }
@@ -112,23 +119,8 @@ final class Harness: ManuallyClocked, Sendable {
             configuration: configuration, store: store, directory: try await TopicDirectory(serverKey: server, store: store),
             transport: transport, clock: clock, wallClock: wallClock.clock, logger: logger, confirmsDelivery: { confirmsDelivery },
             onAcceptedPushes: { self.accepted.append(()) })
-        let group = ServiceGroup(configuration: .init(services: [.init(service: engine)], logger: logger))
-        do {
-            let isReceiving = try await prepare(store)
-            try await withThrowingTaskGroup(of: Void.self) { tasks in
-                tasks.addTask { try await group.run() }
-                tasks.addTask { await isReceiving() }
-                // The transport receives, or its start has failed.
-                try await tasks.next()
-                try await body(engine, store, transport)
-                await group.triggerGracefulShutdown()
-                try await tasks.waitForAll()
-            }
-        } catch {
-            await store.close()
-            throw error
-        }
-        await store.close()
+        let isReceiving = try await prepare(store)
+        try await withRunning([engine], closing: store, until: isReceiving) { try await body(engine, store, transport) }
     }
 
     /// Registers clients without load on the server, which must not be running.

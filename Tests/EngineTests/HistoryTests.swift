@@ -16,11 +16,7 @@ import Wire
     let alice: ProtocolClient
     let bob: ProtocolClient
 
-    init() throws {
-        harness = try Harness()
-        alice = ProtocolClient(server: harness.server)
-        bob = ProtocolClient(server: harness.server)
-    }
+    init() throws { (harness, alice, bob) = try Harness.withTwoClients() }
 
     /// Returns the envelope with a timestamp that is this much older.
     func aged(_ envelope: WakuEnvelope, by age: Duration) -> WakuEnvelope {

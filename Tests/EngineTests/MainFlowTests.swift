@@ -14,11 +14,7 @@ import Wire
     let alice: ProtocolClient
     let bob: ProtocolClient
 
-    init() throws {
-        harness = try Harness()
-        alice = ProtocolClient(server: harness.server)
-        bob = ProtocolClient(server: harness.server)
-    }
+    init() throws { (harness, alice, bob) = try Harness.withTwoClients() }
 
     @Test func `the reply to a registration has its request id, and the keys of its topics are derived after it`() async throws {
         let derived = Recorder<Topic>()

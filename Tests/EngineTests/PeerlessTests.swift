@@ -19,11 +19,7 @@ import Wire
     let bob: ProtocolClient
     let publisher = FailingPublisher()
 
-    init() throws {
-        harness = try Harness()
-        alice = ProtocolClient(server: harness.server)
-        bob = ProtocolClient(server: harness.server)
-    }
+    init() throws { (harness, alice, bob) = try Harness.withTwoClients() }
 
     /// Sends a registration, a query for it and a push request.
     func sendAll(to server: Harness.Running) async throws {

@@ -16,11 +16,7 @@ import Wire
     let alice: ProtocolClient
     let bob: ProtocolClient
 
-    init() throws {
-        harness = try Harness()
-        alice = ProtocolClient(server: harness.server)
-        bob = ProtocolClient(server: harness.server)
-    }
+    init() throws { (harness, alice, bob) = try Harness.withTwoClients() }
 
     /// Lets the back-offs of a reply pass that was rejected `count` times.
     private func passBackOffs(_ count: Int) async {

@@ -14,11 +14,7 @@ import Wire
     let alice: ProtocolClient
     let mallory: ProtocolClient
 
-    init() throws {
-        harness = try Harness()
-        alice = ProtocolClient(server: harness.server)
-        mallory = ProtocolClient(server: harness.server)
-    }
+    init() throws { (harness, alice, mallory) = try Harness.withTwoClients() }
 
     /// Returns a registration with the longest valid lists.
     private func largeRegistration(of client: ProtocolClient, version: UInt64 = 1) -> PushNotificationRegistration {

@@ -40,11 +40,7 @@ import Wire
     private let alice: ProtocolClient
     private let mallory: ProtocolClient
 
-    init() throws {
-        harness = try Harness()
-        alice = ProtocolClient(server: harness.server)
-        mallory = ProtocolClient(server: harness.server)
-    }
+    init() throws { (harness, alice, mallory) = try Harness.withTwoClients() }
 
     /// A request of 151 KB that named one installation 1,000 times, each time with another chat, once took seconds.
     @Test func `a request that names an installation a thousand times causes one lookup of it`() async throws {
