@@ -5,6 +5,11 @@ import TestSupport
 
 /// The database of a simulated world. Its rows survive the end of the server's process, and its writes fail on demand.
 protocol SimulatedDatabase {
+    associatedtype Opened: SharedStore
+
+    /// The store of the newest process, or nil before the first.
+    var store: Opened? { get }
+
     /// Opens the store of a new process.
     ///
     /// - Parameter seed: Determines the secrets of a new database.
@@ -30,19 +35,33 @@ protocol SimulatedDatabase {
 
     /// Deletes the database once the store is closed.
     func remove() async throws
-
-    /// Returns all registrations, without their lists.
-    func phones() async throws -> [Installation: ReferenceModel.Phone]
-
-    /// Returns the deduplication keys of all stored pushes.
-    func deduplicationKeys() async throws -> Set<Digest32>
-
-    /// Returns the number in the first row of a query, or nil if there is no row.
-    func number(_ sql: String) async throws -> Int64?
 }
 
+private struct Closed: Error {}
+
 extension SimulatedDatabase {
-    static var phoneQuery: String { "SELECT key_hash, installation_id, version, is_live FROM registration" }
+    /// Returns all registrations, without their lists.
+    func phones() async throws -> [Installation: ReferenceModel.Phone] {
+        let phones = try await store?.reading { database in
+            try database.all("SELECT key_hash, installation_id, version, is_live FROM registration") { row in
+                let installation = Installation(keyHash: try row.next(), installationID: try row.next())
+                return (installation, ReferenceModel.Phone(version: try row.next(), isLive: try row.next()))
+            }
+        }
+        return Dictionary(phones ?? []) { first, _ in first }
+    }
+
+    /// Returns the deduplication keys of all stored pushes.
+    func deduplicationKeys() async throws -> Set<Digest32> {
+        guard let store else { throw Closed() }
+        return Set(try await store.reading { try $0.all("SELECT deduplication_key FROM push") { try $0.next(Digest32.self) } })
+    }
+
+    /// Returns the number in the first row of a query, or nil if there is no row.
+    func number(_ sql: String) async throws -> Int64? {
+        guard let store else { throw Closed() }
+        return try await store.reading { database in try database.first(sql) { try $0.next(Int64.self) } }
+    }
 
     /// Returns the id of the newest push, or 0 without pushes.
     func newestPush() async throws -> Int64 { try await number("SELECT id FROM push ORDER BY id DESC LIMIT 1") ?? 0 }

@@ -9,12 +9,10 @@ import TestSupport
 
 /// A simulated world's database in an SQLite file, on a disk that fails and loses its power.
 struct SimulatedFile: SimulatedDatabase {
-    struct Closed: Error {}
-
     private let folder: TemporaryFolder
     private let path: String
     private var disk: FaultyDisk
-    private var store: SQLiteStore?
+    private(set) var store: SQLiteStore?
     private var cutsPower = false
 
     init() throws {
@@ -61,26 +59,4 @@ struct SimulatedFile: SimulatedDatabase {
     }
 
     func remove() {}
-
-    // MARK: Rows
-
-    func phones() async throws -> [Installation: ReferenceModel.Phone] {
-        let phones = try await store?.read { database in
-            try database.all(Self.phoneQuery) { row in
-                let installation = Installation(keyHash: try row.next(), installationID: try row.next())
-                return (installation, ReferenceModel.Phone(version: try row.next(), isLive: try row.next()))
-            }
-        }
-        return Dictionary(phones ?? []) { first, _ in first }
-    }
-
-    func deduplicationKeys() async throws -> Set<Digest32> {
-        guard let store else { throw Closed() }
-        return Set(try await store.read { try $0.all("SELECT deduplication_key FROM push") { try $0.next(Digest32.self) } })
-    }
-
-    func number(_ sql: String) async throws -> Int64? {
-        guard let store else { throw Closed() }
-        return try await store.read { database in try database.first(sql) { try $0.next(Int64.self) } }
-    }
 }

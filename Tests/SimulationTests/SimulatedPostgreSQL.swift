@@ -8,12 +8,10 @@ import TestSupport
 
 /// A simulated world's database in PostgreSQL, with one server. Its writes fail as on a broken network: no effects remain.
 struct SimulatedPostgreSQL: SimulatedDatabase {
-    struct Closed: Error {}
-
     private static let server = "server"
 
     private let database: ClusterDatabase
-    private var store: PostgreSQLStore?
+    private(set) var store: PostgreSQLStore?
 
     init() async throws {
         database = try await ClusterDatabase()
@@ -46,26 +44,4 @@ struct SimulatedPostgreSQL: SimulatedDatabase {
     }
 
     func remove() async throws { try await database.remove() }
-
-    // MARK: Rows
-
-    func phones() async throws -> [Installation: ReferenceModel.Phone] {
-        let phones = try await store?.read { database in
-            try database.all(Self.phoneQuery) { row in
-                let installation = Installation(keyHash: try row.next(), installationID: try row.next())
-                return (installation, ReferenceModel.Phone(version: try row.next(), isLive: try row.next()))
-            }
-        }
-        return Dictionary(phones ?? []) { first, _ in first }
-    }
-
-    func deduplicationKeys() async throws -> Set<Digest32> {
-        guard let store else { throw Closed() }
-        return Set(try await store.read { try $0.all("SELECT deduplication_key FROM push") { try $0.next(Digest32.self) } })
-    }
-
-    func number(_ sql: String) async throws -> Int64? {
-        guard let store else { throw Closed() }
-        return try await store.read { database in try database.first(sql) { try $0.next(Int64.self) } }
-    }
 }
