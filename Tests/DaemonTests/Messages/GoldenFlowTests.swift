@@ -94,7 +94,7 @@ struct GoldenFlowTests {
     /// Returns our reply to a step, including the differences from the reference (PROTOCOL.md §11).
     ///
     /// - Returns: The reply, or nil if the step has none.
-    private func expectation(of number: Int, in world: GoldenFlow.World, serverKey: PublicKey) throws -> Expectation? {
+    private func expectation(of number: Int, in world: GoldenFlow.World<GoldenFlow.Step>, serverKey: PublicKey) throws -> Expectation? {
         let step = world.steps[number]
         switch number {
         case 7:

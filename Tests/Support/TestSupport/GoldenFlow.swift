@@ -4,7 +4,7 @@ import Wire
 
 /// The worlds of golden vectors 08: the messages that the reference server received, its replies, and its posts to gorush.
 package struct GoldenFlow: Decodable {
-    package struct World: Decodable {
+    package struct World<Step: Decodable>: Decodable {
         package let steps: [Step]
         package let serverPublicKey: HexBytes
         package let serverPrivateKey: HexBytes
@@ -101,19 +101,7 @@ package struct GoldenFlow: Decodable {
         }
     }
 
-    /// A world with segments. Most of its envelopes hold one segment, so they have no decoded content.
-    package struct SegmentWorld: Decodable {
-        package let steps: [SegmentStep]
-        package let serverPublicKey: HexBytes
-        package let serverPrivateKey: HexBytes
-
-        private enum CodingKeys: String, CodingKey {
-            case steps
-            case serverPrivateKey = "server_private_key"
-            case serverPublicKey = "server_public_key"
-        }
-    }
-
+    /// Most of its envelopes hold one segment, so they have no decoded content.
     package struct SegmentStep: Decodable {
         package let note: String
         package let `in`: SentEnvelope
@@ -147,8 +135,8 @@ package struct GoldenFlow: Decodable {
     }
 
     package let keys: [Key]
-    package let mainFlow: World
-    package let segmentedRegistration: SegmentWorld
+    package let mainFlow: World<Step>
+    package let segmentedRegistration: World<SegmentStep>
     package let gorushBodies: [Body]
 
     private enum CodingKeys: String, CodingKey {
@@ -160,8 +148,8 @@ package struct GoldenFlow: Decodable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         keys = try container.decode([Key].self, forKey: .keys)
         var worlds = try container.nestedUnkeyedContainer(forKey: .worlds)
-        mainFlow = try worlds.decode(World.self)
-        segmentedRegistration = try worlds.decode(SegmentWorld.self)
+        mainFlow = try worlds.decode(World<Step>.self)
+        segmentedRegistration = try worlds.decode(World<SegmentStep>.self)
         gorushBodies = try container.decode([Body].self, forKey: .gorushBodies)
     }
 
