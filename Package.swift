@@ -27,6 +27,8 @@ let metrics = server("CoreMetrics", "swift-metrics")
 let mustache = server("Mustache", "swift-mustache")
 let serviceLifecycle = server("ServiceLifecycle", "swift-service-lifecycle")
 let sqlite = server("GRDBSQLite", "GRDB.swift")
+let subprocess = server("Subprocess", "swift-subprocess")
+let systemPackage = server("SystemPackage", "swift-system")
 let unixSignals = server("UnixSignals", "swift-service-lifecycle")
 let yams = server("Yams", "Yams")
 
@@ -77,11 +79,13 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", .upToNextMinor(from: "1.6.0")),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", .upToNextMinor(from: "2.13.0")),
+        .package(url: "https://github.com/apple/swift-system", .upToNextMinor(from: "1.8.1")),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", .upToNextMinor(from: "2.28.1"), traits: []),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", .upToNextMinor(from: "2.1.1")),
         .package(url: "https://github.com/jpsim/Yams", .upToNextMinor(from: "6.2.2")),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", .upToNextMinor(from: "2.13.0")),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", .upToNextMinor(from: "1.0.2"), traits: []),
     ],
     targets: [
         // One folder of Sources/ a floor, from the top down. A target depends on its own floor and lower ones (Scripts/check floors).
@@ -128,7 +132,7 @@ let package = Package(
             "ServerFiles", in: "Sources/Operation",
             [
                 "PostgreSQLStore", "SQLiteStore", "Store", "Transport", "Envelope", "ServerCrypto", "StatusCrypto", "Bytes", "Platform",
-                logging,
+                logging, subprocess, systemPackage,
             ]),
 
         // Kit: the rules of 71 against any server, from outside.

@@ -25,6 +25,10 @@ struct DatabaseBackupTests {
         Set(try FileManager.default.contentsOfDirectory(atPath: folder.path("")))
     }
 
+    private static var recipient: AgeRecipient {
+        get throws { try #require(AgeRecipient("age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxqgc26ha")) }
+    }
+
     private static let databaseFiles: Set = ["push.sqlite", "push.sqlite-wal", "push.sqlite-shm"]
 
     @Test func `a plain backup is a database of mode 0600, and no other file is left`() async throws {
@@ -50,7 +54,7 @@ struct DatabaseBackupTests {
 
     @Test(arguments: [false, true]) func `a damaged database gives no backup and leaves no file`(isEncrypted: Bool) async throws {
         await store.close()
-        let recipients = isEncrypted ? [try #require(AgeRecipient("age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxqgc26ha"))] : []
+        let recipients = isEncrypted ? [try Self.recipient] : []
         let backup = DatabaseBackup(of: folder.path("push.sqlite"), recipients: recipients)
         try await backup.write(to: folder.path("whole"))
         #expect(try names().subtracting(Self.databaseFiles) == ["whole"])
@@ -63,14 +67,16 @@ struct DatabaseBackupTests {
         #expect(try names().subtracting(Self.databaseFiles) == ["whole"])
     }
 
-    @Test func `a cancelled backup ends and leaves no file`() async throws {
+    @Test(arguments: [(false, "copying"), (true, "copying"), (true, "encrypting")])
+    func `a cancelled backup ends and leaves no file`(isEncrypted: Bool, cancelled: String) async throws {
         let (database, place) = (folder.path("push.sqlite"), folder.path("copy"))
+        let recipients = isEncrypted ? [try Self.recipient] : []
         let task = Task {
-            try await DatabaseBackup(of: database, recipients: []).write(
+            try await DatabaseBackup(of: database, recipients: recipients).write(
                 to: place,
-                copying: { _, _, copy in
-                    unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
-                    try await copy()
+                filling: { step, _, _, work in
+                    if step == cancelled { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
+                    try await work()
                 })
         }
         await #expect(throws: CancellationError.self) { try await task.value }

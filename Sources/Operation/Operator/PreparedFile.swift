@@ -14,34 +14,26 @@ struct PreparedFile {
         path = "\(folder.path)/\(name)"
     }
 
-    /// Writes a file that does not exist yet.
+    /// Creates the file, which must not exist yet, with mode 0600.
     ///
-    /// - Parameters:
-    ///   - identities: The private keys that open an encrypted source, or nil for a plain source.
-    ///   - byteCount: The source's size.
-    ///   - suffix: `-wal` or `-journal` for a file that belongs to the database.
-    func copy(
-        from source: FileHandle, identities: [AgeIdentity]? = nil, byteCount: Int, suffix: String = "", report: Progress.Report
-    ) throws(Failure) {
-        let path = path + suffix
-        let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure(path) }
-        let copy = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    /// - Parameter suffix: `-wal` or `-journal` for a file that belongs to the database.
+    func create(suffix: String = "") throws(Failure) -> FileHandle {
+        let descriptor = unsafe open(path + suffix, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure(path + suffix) }
+        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
+
+    /// Copies a source into the file, which ``create(suffix:)`` has opened.
+    ///
+    /// - Parameter byteCount: The source's size.
+    func fill(_ copy: FileHandle, from source: FileHandle, byteCount: Int, report: Progress.Report) throws(Failure) {
         do {
             var done = 0
-            func write(_ chunk: Data) throws {
+            while let chunk = try source.read(upToCount: 1 << 20), !chunk.isEmpty {
                 try copy.write(contentsOf: chunk)
                 done += chunk.count
                 report(Progress(step: "copying", done: done, total: byteCount, unit: .bytes))
             }
-            if let identities {
-                try AgeFile.decrypt(
-                    with: identities, read: { [UInt8](try source.read(upToCount: $0) ?? Data()) }, write: { try write(Data($0)) })
-            } else {
-                while let chunk = try source.read(upToCount: 1 << 20), !chunk.isEmpty { try write(chunk) }
-            }
-        } catch is AgeError {
-            throw .failed("The backup is damaged: it is truncated or was modified.")
         } catch {
             throw .configuration("\(path) cannot be written: \(error.localizedDescription)")
         }

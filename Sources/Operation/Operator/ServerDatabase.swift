@@ -191,14 +191,15 @@ package struct ServerDatabase: Sendable {
         do {
             try await DatabaseBackup(of: path, recipients: recipients).write(
                 to: file, actingAsOwner: { try await FolderOwner.acting(for: path, $0) },
-                copying: { copy, byteCount, body in
-                    try await FileGrowth.withReports(of: copy, total: byteCount, step: "copying", to: report, body)
-                }, encrypting: { done, byteCount in report(Progress(step: "encrypting", done: done, total: byteCount, unit: .bytes)) })
+                filling: { step, path, byteCount, body in
+                    try await FileGrowth.withReports(of: path, total: byteCount, step: step, to: report, body)
+                })
         } catch let error as BackupError {
             switch error {
             case .exists: throw Failure.usage(error.description)
             case .unwritable: throw Failure.configuration(error.description)
             case .diskFull, .failed(.damaged): throw Failure.failed(error.description)
+            case .notEncrypted(let error): throw Failure(error)
             case .failed(let error): throw Failure(error, database: path)
             }
         }

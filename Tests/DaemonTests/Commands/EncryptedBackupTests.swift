@@ -60,6 +60,76 @@ struct EncryptedBackupTests {
         #expect(try ServerDatabase(path: place).count("registration WHERE is_live") == 1)
     }
 
+    /// A program in the place of `age`: nil for none, or the lines of a script.
+    @Test(
+        arguments: [
+            (nil, 78, "the program age is missing: install the package age"),
+            ("/usr/bin/head -c 5000; kill -KILL $$", 1, "age ended with signal 9: no output"),
+            (
+                "/usr/bin/head -c 5000; echo 'age: error: write /dev/stdout: no space left on device' >&2; echo 'age: report it' >&2; exit 1",
+                1, "age ended with exit code 1: write /dev/stdout: no space left on device"
+            ),
+        ] as [(String?, Int32, String)])
+    func `if age is missing, fails or is killed, no file is left that looks complete`(
+        script: String?, exitCode: Int32, error: String
+    ) async throws {
+        let (folder, work) = (try TemporaryFolder(), try TemporaryFolder())
+        #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+        let database = folder.path("push.sqlite")
+        let made = try await ChildProcess.run(
+            "pushctl", ["backup", "--recipient", Self.publicKey, "--database", database, work.path("whole.age")])
+        #expect(made.exitCode == 0, "\(made.error)")
+        try work.write(Self.secretKey, to: "key")
+        try FileManager.default.createDirectory(atPath: work.path("restored"), withIntermediateDirectories: false)
+        try FileManager.default.createDirectory(atPath: work.path("bin"), withIntermediateDirectories: false)
+        if let script {
+            let called = "echo \"$@\" >> \(work.path("bin/called")); /usr/bin/env >> \(work.path("bin/called"))"
+            try work.write("#!/bin/sh\n\(called)\n\(script)\n", to: "bin/age", mode: 0o700)
+        }
+        let names = try FileManager.default.contentsOfDirectory(atPath: work.path("")).sorted()
+        let databaseNames = try FileManager.default.contentsOfDirectory(atPath: folder.path("")).sorted()
+        for arguments in [
+            ["backup", "--recipient", Self.publicKey, "--database", database, work.path("new.age")],
+            ["restore", work.path("whole.age"), "--identity-file", work.path("key"), "--database", work.path("restored/push.sqlite")],
+        ] {
+            let ended = try await ChildProcess.run(
+                "pushctl", arguments,
+                environment: ["PATH": work.path("bin"), "PUSHSERVER_IDENTITY_KEY_FILE": folder.path("identity.key"), "SECRET": "hush"])
+            #expect(ended.exitCode == exitCode && ended.error.contains(error), "\(ended.error)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: work.path("")).sorted() == names)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: work.path("restored")).isEmpty)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("")).sorted() == databaseNames)
+        }
+        guard script != nil else { return }
+        let called = try String(contentsOfFile: work.path("bin/called"), encoding: .utf8)
+        #expect(called.contains(Self.publicKey) && called.contains(work.path("key")))
+        #expect(!called.contains("hush") && !called.contains("PUSHSERVER") && !called.contains(Self.secretKey))
+    }
+
+    @Test(.enabled(if: geteuid() == 0))
+    func `root restores with a private key that only root may read, into a folder of another user`() async throws {
+        let (folder, mine) = (try TemporaryFolder(), try TemporaryFolder())
+        #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+        try mine.write(Self.secretKey, to: "key")
+        try mine.write(Self.otherSecretKey, to: "wrong")
+        let made = try await ChildProcess.run(
+            "pushctl", ["backup", "--recipient", Self.publicKey, "--database", folder.path("push.sqlite"), mine.path("backup.age")])
+        #expect(made.exitCode == 0, "\(made.error)")
+        let nobody: uid_t = 65_534
+        try FileManager.default.createDirectory(atPath: folder.path("restored"), withIntermediateDirectories: false)
+        for name in ["", "restored"] { try #require(unsafe chown(folder.path(name), nobody, nobody) == 0) }
+        for (key, exitCode, names) in [("wrong", 78, []), ("key", 0, ["push.sqlite"])] as [(String, Int32, [String])] {
+            let ended = try await ChildProcess.run(
+                "pushctl",
+                ["restore", mine.path("backup.age"), "--identity-file", mine.path(key), "--database", folder.path("restored/push.sqlite")],
+                environment: ["PATH": "/usr/bin", "PUSHSERVER_IDENTITY_KEY_FILE": folder.path("identity.key")])
+            #expect(ended.exitCode == exitCode, "\(ended.error)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("restored")) == names)
+        }
+        let owner = try FileManager.default.attributesOfItem(atPath: folder.path("restored/push.sqlite"))[.ownerAccountID] as? Int
+        #expect(owner == Int(nobody))
+    }
+
     @Test(.enabled(if: geteuid() == 0)) func `root makes the plain copy with the rights of the owner of the database's folder`()
         async throws
     {

@@ -44,6 +44,13 @@ struct SettingsTests {
             problem: "gorush: expected a section with settings like gorush.apnsEnvironment, found a single value (FILE, line 1)"),
         Case(yaml: "log:\n  level:\n    all: info\n", problem: "log.level: expected a value, found a section (FILE, line 3)"),
         Case(yaml: "log:\n  levle: info\n", problem: "log.levle: no such setting in FILE, line 2; is log.level meant?"),
+        Case(
+            yaml:
+                "storage:\n  backup:\n    folder: /nowhere\n    recipients: [age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxqgc26hq]\n",
+            problem: """
+                storage.backup.recipients: expected a list of public keys of age, like age1…, found \
+                [age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxqgc26hq] (FILE, line 4)
+                """),
         Case(yaml: "surprise: 1\n", problem: "surprise: no such setting in FILE, line 1"),
         Case(
             yaml: "gorush:\n  feedbackSecret: x\n",
@@ -259,6 +266,18 @@ struct SettingsTests {
             "PUSHSERVER_ADMIN_SERVICE_HOST": "10.0.0.1", "PUSHSERVER_ADMIN_PORT": "tcp://10.0.0.1:8646",
         ])
         #expect(result.exitCode == 0, "\(result.error)")
+    }
+
+    @Test func `a start that is to encrypt backups needs age`() async throws {
+        let settings = [
+            "--set", "storage.backup.folder=/nowhere", "--set",
+            "storage.backup.recipients=age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxqgc26ha",
+        ]
+        let refused = try await ChildProcess.run("pushserver", ["check-config"] + settings, environment: ["PATH": "/nonexistent"])
+        #expect(refused.exitCode == 78)
+        let problem = "flag storage.backup.recipients: the program age is missing: install the package age, found age1"
+        #expect(refused.error.contains(problem), "\(refused.error)")
+        #expect(try await ChildProcess.run("pushserver", ["check-config"] + settings, environment: ["PATH": "/usr/bin"]).exitCode == 0)
     }
 
     private func checkConfig(_ arguments: String..., environment: [String: String] = [:]) async throws -> ChildProcess.Ended {

@@ -30,7 +30,8 @@ struct SourceFiles {
     func copy(to copy: PreparedFile, report: Progress.Report) throws(Failure) {
         try checkThatNoProcessHasItOpen()
         for (suffix, file) in files {
-            try copy.copy(from: file, byteCount: FileGrowth.size(of: path + suffix) ?? 0, suffix: suffix, report: report)
+            try copy.fill(
+                try copy.create(suffix: suffix), from: file, byteCount: FileGrowth.size(of: path + suffix) ?? 0, report: report)
         }
         try checkThatNoProcessHasItOpen()
     }

@@ -42,19 +42,25 @@ package struct RestoreReport: Report {
         let identity = try Self.identity(paths.keyFile)
         let sealingKeys = try Self.sealingKeys(paths.sealingKeyFile)
         let backup = try FileHandle(readingRegularFile: file)
-        let ageIdentities = try Self.ageIdentities(for: backup, of: file, identityFile)
-        // The rest runs as the user who owns the database's folder.
-        try FolderOwner.become(for: paths.database)
-        try PreparedFile.checkThatPlaceIsFree(paths.database)
+        let decryption = try Self.decryption(of: backup, file, identityFile)
         do {
-            // The lock prevents a server from starting on the database meanwhile.
-            let lock = try InstanceLock(database: paths.database, replaces: true)
-            defer { lock.removeEmptyFile() }
-            PlainCopyFolder.removeLeftovers(besideDatabase: paths.database)
-            let folder = try PlainCopyFolder(besideDatabase: paths.database)
-            defer { folder.remove() }
-            let copy = PreparedFile("restored.sqlite", in: folder, for: paths.database)
-            try copy.copy(from: backup, identities: ageIdentities, byteCount: FileGrowth.size(of: file) ?? 0, report: report)
+            // What is created belongs to the user who owns the database's folder. Backup and private key may be root's alone, so they are
+            // read with the rights of whoever runs the command. The rest runs as the owner.
+            let place = try await FolderOwner.acting(for: paths.database) { try RestorePlace(for: paths.database) }
+            let filled = await Result {
+                let byteCount = FileGrowth.size(of: file) ?? 0
+                if let decryption {
+                    try await FileGrowth.withReports(of: place.copy.path, total: byteCount, step: "decrypting", to: report) {
+                        try await decryption.run(into: place.file)
+                    }
+                } else {
+                    try place.copy.fill(place.file, from: backup, byteCount: byteCount, report: report)
+                }
+            }
+            try FolderOwner.become(for: paths.database)
+            defer { place.remove() }
+            try filled.get()
+            let copy = place.copy
             try UntrustedDatabase.checkThatItHasTablesOnly(copy.path, of: file)
             self = try await Self.settle(copy.path, of: file, identity, sealingKeys, paths)
             try FolderOwner.give(copy.path)
@@ -88,28 +94,20 @@ package struct RestoreReport: Report {
         }
     }
 
-    /// - Returns: The private keys for an encrypted backup, or nil for a plain backup.
-    private static func ageIdentities(for backup: FileHandle, of file: String, _ identityFile: String?) throws -> [AgeIdentity]? {
+    /// - Returns: How to open an encrypted backup, or nil for a plain backup.
+    private static func decryption(of backup: FileHandle, _ file: String, _ identityFile: String?) throws -> Decryption? {
         let start = [UInt8](try backup.read(upToCount: 64) ?? Data())
         try backup.seek(toOffset: 0)
-        guard AgeFile.hasHeader(start) else { return nil }
+        guard AgeProgram.hasHeader(start) else { return nil }
         guard let identityFile else {
             throw Failure.usage("\(file) is encrypted. Name the file with the private key with --identity-file.")
         }
-        let text = String(decoding: try FileHandle(readingRegularFile: identityFile).readToEnd() ?? Data(), as: UTF8.self)
-        guard let identities = AgeIdentity.readAll(text) else {
-            throw Failure.configuration("\(identityFile): expected lines like AGE-SECRET-KEY-1…, as age-keygen writes them.")
-        }
+        _ = try FileHandle(readingRegularFile: identityFile)
         do {
-            // Checked here, so that no file changes if the key is wrong.
-            try AgeFile.checkHeader(with: identities) { [UInt8](try backup.read(upToCount: $0) ?? Data()) }
-            try backup.seek(toOffset: 0)
-        } catch AgeError.otherRecipient {
-            throw Failure.configuration("\(file) is encrypted for other keys than those in \(identityFile).")
-        } catch is AgeError {
-            throw Failure.failed("\(file) is damaged: it is truncated or was modified.")
+            return Decryption(age: try AgeProgram(), backup: backup, file: file, identityFile: identityFile)
+        } catch {
+            throw Failure(error)
         }
-        return identities
     }
 
     private static func settle(

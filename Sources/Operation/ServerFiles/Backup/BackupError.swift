@@ -8,6 +8,7 @@ package enum BackupError: Error {
     case unwritable(path: String, errno: Int32)
     /// The path's disk has fewer free bytes than the backup needs.
     case diskFull(path: String, needed: Int, free: UInt64)
+    case notEncrypted(AgeError)
     case failed(StoreError)
 }
 
@@ -18,6 +19,7 @@ extension BackupError: CustomStringConvertible {
         case .unwritable(let path, let errno): unsafe "cannot create \(path): \(String(cString: strerror(errno)))"
         case .diskFull(let path, let needed, let free):
             "the backup needs \(max(needed >> 20, 1)) MiB, and the disk of \(path) has \(free >> 20) MiB free"
+        case .notEncrypted(let error): error.description
         case .failed(.damaged): "the copy of the database is damaged: check the database and the disk"
         case .failed(let error): "\(error)"
         }

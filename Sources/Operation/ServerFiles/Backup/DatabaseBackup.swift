@@ -1,4 +1,3 @@
-import Bytes
 package import Foundation
 import SQLiteStore
 import Store
@@ -28,58 +27,43 @@ package struct DatabaseBackup: Sendable {
     /// - Parameters:
     ///   - place: The backup's path, in an existing folder.
     ///   - actingAsOwner: Runs what creates, opens and removes the plain copy in the database's folder.
-    ///   - copying: Runs what fills a file with the database's copy: its path, its estimated size in bytes, and the work.
-    ///   - encrypting: Receives how many bytes are encrypted so far, and how many there are in all.
+    ///   - filling: Runs a step that fills a file: `copying` or `encrypting`, the file's path, its estimated size in bytes, and the work.
     /// - Throws: ``BackupError``, or `CancellationError`.
     package func write(
         to place: String, actingAsOwner: @escaping (() async throws -> FileHandle) async throws -> FileHandle = { try await $0() },
-        copying: @escaping (String, Int, @Sendable () async throws -> Void) async throws -> Void = { try await $2() },
-        encrypting: @escaping @Sendable (Int, Int) -> Void = { _, _ in }
+        filling: @escaping (String, String, Int, @Sendable () async throws -> Void) async throws -> Void = { try await $3() }
     ) async throws {
         do {
             guard !FileManager.default.fileExists(atPath: place) else { throw BackupError.exists(path: place) }
+            // Before the copy, which may take minutes.
+            let age = try isEncrypted ? AgeProgram() : nil
             let file = try NewFile(for: place)
             defer { file.remove() }
             let copier = try DatabaseCopier(path: database)
             let byteCount = try await copier.usedByteCount
             try BackupSpace.check(
                 byteCount: byteCount, place: Self.folder(of: place), plainCopy: isEncrypted ? Self.folder(of: database) : nil, free: free)
-            if isEncrypted {
+            if let age {
                 let plain = try await actingAsOwner {
                     let folder = try PlainCopyFolder(besideDatabase: database)
                     defer { folder.remove() }
                     let plain = try NewFile(for: folder.path + "/copy")
-                    try await copying(plain.path, byteCount) { try await copier.copy(to: plain.path) }
+                    try await filling("copying", plain.path, byteCount) { try await copier.copy(to: plain.path) }
                     return try plain.open(O_RDONLY)
                 }
-                try await encrypt(plain, to: file) { encrypting($0, byteCount) }
+                let target = try file.open(O_WRONLY)
+                try await filling("encrypting", file.path, byteCount) { [recipients] in
+                    try await age.encrypt(plain, to: recipients, into: target)
+                }
             } else {
-                try await copying(file.path, byteCount) { try await copier.copy(to: file.path) }
+                try await filling("copying", file.path, byteCount) { try await copier.copy(to: file.path) }
             }
-            try await onThread { _ in try file.finish() }
+            try Task.checkCancellation()
+            try await onThread { try file.finish() }
         } catch let error as StoreError {
             throw BackupError.failed(error)
-        }
-    }
-
-    private func encrypt(_ plain: FileHandle, to file: NewFile, report: @escaping @Sendable (Int) -> Void) async throws {
-        let target = try file.open(O_WRONLY)
-        try await onThread { [recipients] checkCancellation in
-            var random = SecureRandom()
-            var done = 0
-            do {
-                try AgeFile.encrypt(to: recipients, using: &random) { (count) throws in
-                    try checkCancellation()
-                    let chunk = [UInt8](try plain.read(upToCount: count) ?? Data())
-                    done += chunk.count
-                    report(done)
-                    return chunk
-                } write: { (bytes) throws in
-                    try target.write(contentsOf: bytes)
-                }
-            } catch let error as CocoaError {
-                throw BackupError.unwritable(path: file.path, errno: (error.underlying as? POSIXError)?.code.rawValue ?? EIO)
-            }
+        } catch let error as AgeError {
+            throw BackupError.notEncrypted(error)
         }
     }
 

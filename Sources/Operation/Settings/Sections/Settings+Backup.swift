@@ -10,7 +10,7 @@ package struct BackupSettings: Sendable {
 
 extension Settings {
     /// Reads the section `storage.backup`, or nil without a folder.
-    static func backup(_ reader: inout SettingsReader) -> BackupSettings? {
+    static func backup(_ reader: inout SettingsReader, environment: [String: String]) -> BackupSettings? {
         let folder = reader.optional("storage.backup.folder", .path)
         let schedule = BackupSchedule(
             // 1 min to 31 days: backing up a large database takes seconds, and fewer backups would hardly fill the daily and weekly counts.
@@ -23,6 +23,10 @@ extension Settings {
         guard let folder else {
             if !recipients.isEmpty { reader.report("storage.backup.recipients", "has no effect without storage.backup.folder") }
             return nil
+        }
+        if !recipients.isEmpty {
+            // The first backup may be due at night.
+            do { _ = try AgeProgram(environment: environment) } catch { reader.report("storage.backup.recipients", "\(error)") }
         }
         return BackupSettings(folder: folder, schedule: schedule, recipients: recipients)
     }
