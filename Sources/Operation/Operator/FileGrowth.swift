@@ -17,7 +17,9 @@ enum FileGrowth {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 while (try? await Task.sleep(for: interval)) != nil {
-                    report(Progress(step: step, done: min(size(of: path) ?? 0, total), total: total, unit: .bytes))
+                    // Until then `age` may ask on the terminal for a passphrase.
+                    guard let done = size(of: path), done > 0 else { continue }
+                    report(Progress(step: step, done: min(done, total), total: total, unit: .bytes))
                 }
             }
             defer { group.cancelAll() }

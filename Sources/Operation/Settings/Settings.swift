@@ -99,7 +99,7 @@ package struct Settings: HoldsSecret, Sendable {
             ServerPaths.sealingKeyFileSetting, .path,
             default: ServerPaths.defaultSealingKeyFile(keyFile: identityKeyFile, database: storagePath))
         let maximumStoredByteCount = reader.optional("storage.maximumBytes", .integer((1 << 20)...Int.max))
-        backup = Self.backup(&reader, environment: environment)
+        backup = Self.backup(&reader)
         storage = Self.readStorage(path: storagePath, &reader)
         serverName = Self.readServerName(&reader)
 

@@ -20,6 +20,7 @@ struct ServeCommand: AsyncParsableCommand {
         if drain { return try await exitingWithStatus { try await Drain.run(options.settings()) } }
         try await exitingWithStatus(reporting: { LoggingSetup.reportFatal($0, format: options.logFormat) }) {
             let settings = try options.settings()
+            try settings.checkPrograms()
             let logger = LoggingSetup.bootstrap(level: settings.logLevel, format: settings.logFormat)
             try await Server.run(settings, readyFile: readyFile, logger: logger)
         }
@@ -39,6 +40,7 @@ struct CheckConfigCommand: AsyncParsableCommand {
     func run() async throws {
         try await exitingWithStatus {
             let settings = try options.settings()
+            try settings.checkPrograms()
             print(settings.effectiveYAML)
             print(settings.openFileSummary)
             if settings.configurationFile == nil {

@@ -15,12 +15,15 @@ struct RestorePlace: Sendable {
         try PreparedFile.checkThatPlaceIsFree(database)
         // The lock prevents a server from starting on the database meanwhile.
         lock = try InstanceLock(database: database, replaces: true)
+        var made: PlainCopyFolder?
         do {
             PlainCopyFolder.removeLeftovers(besideDatabase: database)
             folder = try PlainCopyFolder(besideDatabase: database)
+            made = folder
             copy = PreparedFile("restored.sqlite", in: folder, for: database)
             file = try copy.create()
         } catch {
+            made?.remove()
             lock.removeEmptyFile()
             throw error
         }

@@ -1,3 +1,4 @@
+import Foundation
 package import ServerFiles
 
 /// The settings below `storage.backup`.
@@ -10,7 +11,7 @@ package struct BackupSettings: Sendable {
 
 extension Settings {
     /// Reads the section `storage.backup`, or nil without a folder.
-    static func backup(_ reader: inout SettingsReader, environment: [String: String]) -> BackupSettings? {
+    static func backup(_ reader: inout SettingsReader) -> BackupSettings? {
         let folder = reader.optional("storage.backup.folder", .path)
         let schedule = BackupSchedule(
             // 1 min to 31 days: backing up a large database takes seconds, and fewer backups would hardly fill the daily and weekly counts.
@@ -24,10 +25,16 @@ extension Settings {
             if !recipients.isEmpty { reader.report("storage.backup.recipients", "has no effect without storage.backup.folder") }
             return nil
         }
-        if !recipients.isEmpty {
-            // The first backup may be due at night.
-            do { _ = try AgeProgram(environment: environment) } catch { reader.report("storage.backup.recipients", "\(error)") }
-        }
         return BackupSettings(folder: folder, schedule: schedule, recipients: recipients)
+    }
+    /// Checks that the programs that a running server needs are installed, because its first backup may be due at night. Commands that only
+    /// read the settings may run without them.
+    package func checkPrograms(environment: [String: String] = ProcessInfo.processInfo.environment) throws(SettingsError) {
+        guard let backup, !backup.recipients.isEmpty else { return }
+        do {
+            _ = try AgeProgram(environment: environment)
+        } catch {
+            throw SettingsError(problems: ["storage.backup.recipients: \(error)"])
+        }
     }
 }

@@ -11,7 +11,7 @@ final class GorushLanes: Sendable {
 
     private struct Idle {
         var lane: Lane
-        /// When it was used last. Counts from the start.
+        /// When it was used last, on the stopwatch of these lanes.
         var since: Duration
     }
 

@@ -29,7 +29,7 @@ extension SQLiteStore {
         try database.all(
             """
             SELECT \(columns) FROM unfinished_message JOIN message ON id = unfinished_message.message
-            WHERE unfinished_message.message BETWEEN ? AND ? AND state \(areDecided ? "<>" : "=") 0
+            WHERE unfinished_message.message BETWEEN ? AND ? AND state \(areDecided ? "<>" : "=") \(MessageState.recorded.rawValue)
             ORDER BY unfinished_message.message
             """,
             in: RowRanges(rows), read: read)

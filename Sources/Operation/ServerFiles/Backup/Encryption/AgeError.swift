@@ -38,7 +38,7 @@ package struct AgeError: Error, CustomStringConvertible {
     private static let label = "age: error: "
     /// Enough for each message with two paths. A damaged file may be quoted at length.
     private static let maximumLength = 500
-    /// How the messages of age 1.1 begin. Those of another version still are in the description.
+    /// How the messages of age 1.1 begin. Other words count as `other`, and are in the description.
     private static let reasons: [(beginning: String, reason: Reason)] = [
         ("no identity matched any of the recipients", .otherRecipient), ("reading \"", .unusableIdentity),
         ("failed to read header", .damaged), ("bad header MAC", .damaged), ("failed to read nonce", .damaged),

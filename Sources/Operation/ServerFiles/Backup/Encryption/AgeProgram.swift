@@ -6,7 +6,7 @@ import SystemPackage
 ///
 /// The program reads and writes the files itself, in chunks of 64 KiB. It gets no environment, because that may contain secrets.
 package struct AgeProgram: Sendable {
-    /// Standard error has a line or two, and quotes at most the beginning of a damaged file.
+    /// Standard error has a line or two. What quotes more of a malformed file is not read.
     private static let maximumErrorByteCount = 64 << 10
 
     private let path: String
@@ -62,7 +62,7 @@ package struct AgeProgram: Sendable {
             (status, words) = (ended.terminationStatus, ended.standardError)
         } catch {
             try Task.checkCancellation()
-            throw AgeError(reason: .other, description: "\(path) cannot be run: \(error)")
+            throw AgeError(reason: .other, description: "\(path) failed: \(error)")
         }
         try Task.checkCancellation()
         switch status {
