@@ -376,9 +376,9 @@ let package = Package(
             "Daemon",
             [
                 "TestServers", "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "Settings", "Observation",
-                "ServerFiles", "WakuREST", "Transport", "HTTPClient", "SQLiteStore", "PostgreSQLStore", "Store", "PushProtocol",
-                "MetricDeclarations", "Envelope", "HTTPGateways", "ServerCrypto", "StatusCrypto", "Wire", "Bytes", grdb, logging,
-                serviceLifecycle, yams,
+                "ServerFiles", "PushClientTesting", "WakuREST", "Transport", "HTTPClient", "SQLiteStore", "PostgreSQLStore", "Store",
+                "PushProtocol", "MetricDeclarations", "Envelope", "HTTPGateways", "ServerCrypto", "StatusCrypto", "Wire", "Bytes", grdb,
+                logging, serviceLifecycle, yams,
             ],
             exclude: ["Golden"]),
     ],

@@ -10,7 +10,7 @@ import Wire
 
 @testable import PushClient
 
-/// What the documentation promises that the client never does or reveals.
+/// What the documentation promises that the client never does or reveals, and what does not happen.
 @Suite(.safetyNet) struct PromiseTests {
     struct Promise: CustomTestStringConvertible, Sendable {
         /// The file, and the words in its documentation.
@@ -57,6 +57,28 @@ import Wire
         func expectNoReply(_ call: () async throws -> Void) async {
             let error = await #expect(throws: PushClientError.self) { try await call() }
             #expect(error?.code == .noReply)
+        }
+    }
+
+    private static let (chat, otherChat) = (ChatID("chat"), ChatID("another"))
+
+    /// A promise that the chats and kinds of some messages do not notify a device, and others do.
+    private static func silence(
+        _ words: String, _ change: @escaping @Sendable (inout Device, Place) -> Void,
+        _ messages: [(PushMessage.Kind, in: ChatID, notifies: Bool)]
+    ) -> Promise {
+        Promise(file: "PushClient/Registration/Device.swift", words: words) { place in
+            var device = place.device
+            device.mentionChats = [chat, otherChat]
+            change(&device, place)
+            let target = try await place.register(device, advertisingInterval: nil)
+            for (number, (kind, chat, notifies)) in messages.enumerated() {
+                var message = PushMessage(kind: kind, messageID: [UInt8(number)])
+                (message.chat, message.author) = (chat, place.bob.publicKey)
+                let count = place.server.pushes.count
+                #expect(try await place.client.push(message, to: [target]).map(\.outcome) == [.accepted])
+                #expect(place.server.pushes.count == count + (notifies ? 1 : 0), "\(kind) in \(chat)")
+            }
         }
     }
 
@@ -161,6 +183,64 @@ import Wire
                 #expect(try (1...2).map { _ in try seen.insert(push) } == isNew)
             }
         },
+        silence(
+            "The chats whose messages do not notify. A mention in such a chat notifies if the chat is among ``mentionChats``.",
+            { device, _ in (device.blockedChats, device.mutedChats) = ([chat], [ChatID("muted")]) },
+            [
+                (.message, in: chat, notifies: false), (.message, in: ChatID("muted"), notifies: false),
+                (.mention, in: chat, notifies: true),
+                (.message, in: otherChat, notifies: true),
+            ]),
+        silence(
+            "The authors of whom no push of any kind notifies, in any chat.",
+            { device, place in device.blockedAuthors = [place.bob.publicKey] },
+            [
+                (.message, in: chat, notifies: false), (.mention, in: chat, notifies: false),
+                (.requestToJoinCommunity, in: chat, notifies: false), (.contactRequest, in: chat, notifies: false),
+            ]),
+        silence(
+            "The authors of whom no push of any kind notifies, in any chat.",
+            { device, _ in device.blockedAuthors = [Identity(.test(9)).publicKey] },
+            [
+                (.message, in: chat, notifies: true), (.mention, in: chat, notifies: true),
+                (.requestToJoinCommunity, in: chat, notifies: true), (.contactRequest, in: chat, notifies: true),
+            ]),
+        silence(
+            "Whether mentions notify in no chat", { device, _ in device.blocksMentions = true },
+            [(.mention, in: chat, notifies: false), (.message, in: chat, notifies: true)]),
+        silence(
+            "Mentions in all other chats are discarded, so a device won't hear about any until its app lists chats here.",
+            { device, _ in device.mentionChats = [otherChat] },
+            [(.mention, in: chat, notifies: false), (.mention, in: otherChat, notifies: true), (.message, in: chat, notifies: true)]),
+        Promise(
+            file: "PushClient/Sending/SendingClient+Unsent.swift", words: "Returns immediately if the client does not keep pushes."
+        ) { place in
+            let state = MemoryState()
+            let keeping = SendingClient(node: place.network.node, state: state, keepsUnsentPushes: true)
+            place.network.setDown(true)
+            _ = try await keeping.push(place.message, to: [Recipient(place.alice.publicKey)])
+            place.network.setDown(false)
+            let now = place.network.clock.wallClock.now()
+            await SendingClient(node: place.network.node, state: state).run()
+            #expect(place.network.envelopes.isEmpty && place.network.clock.wallClock.now() == now)
+        },
+        Promise(
+            file: "PushClient/Sending/DeliveryReport.swift", words: "A device that registers meanwhile gets no push before."
+        ) { place in
+            let sender = place.bobsSender
+            func push(_ number: UInt8) async throws -> DeliveryReport? {
+                var message = place.message
+                message.messageID = [number]
+                return try await sender.push(message, to: [Recipient(place.alice.publicKey)]).first
+            }
+            _ = try await push(1)
+            _ = try await place.register()
+            let delay = try #require(try await push(2)?.nextLookup)
+            place.network.clock.advance(by: delay - .seconds(1))
+            #expect(try await push(3)?.outcome == .unknown && place.server.pushes.isEmpty)
+            place.network.clock.advance(by: .seconds(1))
+            #expect(try await push(4)?.outcome == .accepted(by: place.server.identity) && place.server.pushes.count == 1)
+        },
     ]
 
     @Test(arguments: promises) func `a promise holds`(_ promise: Promise) async throws {
@@ -176,20 +256,53 @@ import Wire
         "It never contains tokens, keys or messages.",
     ]
 
+    /// Sentences of public symbols that say what does not happen, and that describe others than the client, or are tested elsewhere.
+    private static let otherNegations = [
+        "no other form of the key has the same hash", "Whether stores do not keep the message.",
+        "or a code that this client does not know.",
+        "or is no longer valid.", "The node does not respond.", "when its node does not respond.", "so that no signature shows the sender.",
+        "means that the server does not know the owner", "with an empty list, or not at all.",
+        "A service to which the server does not deliver.", "A text that another device does not have.",
+        "takes no longer than its computations.", "Call limits do not apply to it.", "Whether the server does not reply to anything.",
+        "or empty if the server does not name",
+        // BackupTests, FlowTests, RegisteringTests, DefaultServersTests and LookupTests.
+        "the client does not take the registration back.", "and no other sender gets it.", "so the network doesn't learn the sender.",
+        "A missing reply is not an error.", "If a server does not reply within 3 s", "Unchanged servers don't get a request.",
+        "unless it did not reply.", "This server is no longer among them", "only servers that are no longer defaults.",
+        "An owner who cannot be looked up does not keep anyone else from being notified.",
+    ]
+
+    /// The documentation of a file's symbols, or only of its public ones.
+    private static func documentation(of file: URL, isPublic: Bool) throws -> String {
+        var (texts, comment): ([String], [String]) = ([], [])
+        for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map({ $0.drop { $0 == " " } }) {
+            if line.hasPrefix("///") {
+                comment.append(String(line.dropFirst(3).drop { $0 == " " }))
+            } else if !line.hasPrefix("@") {
+                if !isPublic || line.hasPrefix("public ") { texts += comment }
+                comment = []
+            }
+        }
+        return texts.joined(separator: " ")
+    }
+
     @Test func `each promise of the documentation has a test here`() throws {
         let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources/Client")
         let names = try #require(FileManager.default.subpaths(atPath: sources.path)).filter { $0.hasSuffix(".swift") }
         var count = 0
         for name in names where !name.contains(".docc/") {
-            let lines = try String(contentsOf: sources.appending(path: name), encoding: .utf8).split(separator: "\n")
-            let text = lines.map { $0.drop { $0 == " " } }.filter { $0.hasPrefix("///") }
-                .map { $0.dropFirst(3).drop { $0 == " " } }.joined(separator: " ")
+            let text = try Self.documentation(of: sources.appending(path: name), isPublic: false)
             let words = Self.promises.filter { $0.file == name }.map(\.words)
             for quote in words { #expect(text.contains(quote), "\(name): \(quote)") }
             var rest = text
             for quote in words + Self.others { rest = rest.replacing(quote, with: "") }
             count += words.count
             #expect(rest.firstMatch(of: /\b(never|reveals?|revealing)\b/) == nil, "\(name) promises something without a test")
+            var negations = try Self.documentation(of: sources.appending(path: name), isPublic: true)
+            for quote in words + Self.others + Self.otherNegations { negations = negations.replacing(quote, with: "") }
+            let negation = negations.firstMatch(
+                of: /.{0,60}\b((do|does)(n't| not)|[Nn]o (other|longer|push|request|signature)|not an error|not at all)\b.{0,60}/)
+            #expect(negation == nil, "\(name) promises that something does not happen, without a test: \(negation?.output.0 ?? "")")
         }
         #expect(count == Self.promises.count)
     }

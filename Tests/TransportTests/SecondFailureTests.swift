@@ -43,12 +43,68 @@ import WakuREST
         }
     }
 
+    /// What goes wrong with a node's history.
+    private enum HistoryFault {
+        case query(HistorySync.Failure)
+        /// A message of the history is not recorded.
+        case recording
+        /// The store's pages lead to each other.
+        case cycle
+    }
+
+    /// Returns how long a node's history waits after a failure.
+    private static func history(_ fault: HistoryFault) -> (_ succeeds: Bool) -> Duration? {
+        let world = HistoryWorld()
+        var history = world.history()
+        var number = 0
+        history.note(.loaded(world.now.advanced(by: .seconds(-1_000))), at: world.now)
+        history.note(.gap, at: world.now)
+        /// Goes on to the work that fails.
+        func proceed() {
+            while true {
+                switch (history.action.work, fault) {
+                case (.ask, .query), (.ask, .cycle), (.offer, .recording): return
+                case (let work, _):
+                    guard let event = try? world.carryOut(work) else { return }
+                    history.note(event, at: world.now)
+                }
+            }
+        }
+        return { succeeds in
+            guard !succeeds else {
+                // The next comparison finds another message.
+                _ = try? world.run(&history)
+                world.advance(by: HistorySync.interval)
+                history.note(.waited, at: world.now)
+                return nil
+            }
+            number += 1
+            world.archive(.seconds(30), number: number)
+            proceed()
+            switch fault {
+            case .query(let failure): return history.note(.failed(failure, "on purpose"), at: world.now).delay
+            case .recording: return history.note(.notAccepted, at: world.now).delay
+            case .cycle:
+                repeat {
+                    history.note(.page(world.endlessPage(1)), at: world.now)
+                    if history.action.delay == .zero { proceed() }
+                } while history.action.delay == .zero
+                return history.action.delay
+            }
+        }
+    }
+
     static let retries = [
         Retry(testDescription: "a node that fails", delays: [1, 2, 4, nil, 1, 2]) { pause(after: .failed) },
         Retry(testDescription: "a node without quota", delays: [1, 2, 4, nil, 1, 2]) { pause(after: .quotaExhausted) },
         Retry(testDescription: "a node that is silent", delays: [1, 2, 4, nil, 1, 2]) { pause(after: .cancelled) },
         Retry(testDescription: "a poll that fails", delays: [0.5, 1, 2, nil, 0.5, 1]) { poll(.failed("on purpose")) },
         Retry(testDescription: "a batch that is not recorded", delays: [0.5, 1, 1, nil, 0.5, 1]) { poll(.notRecorded) },
+        Retry(testDescription: "a store that fails", delays: [1, 2, 4, nil, 1, 2, nil, 1]) { history(.query(.other)) },
+        Retry(testDescription: "a store's page that is too long", delays: [1, 2, 4, nil, 1, 2, nil, 1]) { history(.query(.tooLarge)) },
+        Retry(testDescription: "a store that has lost its row", delays: [1, 2, 4, nil, 1, 2, nil, 1]) { history(.query(.cursorLost)) },
+        Retry(testDescription: "a store whose pages form a cycle", delays: [1, 2, 4, nil, 1, 2, nil, 1]) { history(.cycle) },
+        Retry(testDescription: "a history that is not recorded", delays: [1, 1, 1, nil, 1, 1, nil, 1]) { history(.recording) },
     ]
 
     @Test(arguments: retries) func `failure, failure, success, failure`(_ retry: Retry) {

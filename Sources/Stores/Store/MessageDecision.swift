@@ -13,7 +13,7 @@ package enum MessageDecision: Sendable, Equatable {
 }
 
 /// The reason why a message was ignored. The raw value is stored.
-package enum IgnoreReason: Int64, Sendable {
+package enum IgnoreReason: Int64, Sendable, CaseIterable {
     case notForUs = 1
     case invalid = 2
     /// The message was already too old for its type when it was backfilled.

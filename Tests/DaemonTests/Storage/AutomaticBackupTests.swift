@@ -120,6 +120,67 @@ struct AutomaticBackupTests {
         await world.store.close()
     }
 
+    /// What becomes of a backup.
+    private enum Attempt: String {
+        case succeeded = "backup completed"
+        case failed = "backup failed; retrying later"
+        case lacksRoom = "no room for a backup; looking again in an hour"
+
+        /// The time to the next one.
+        var delay: Duration {
+            switch self {
+            case .succeeded: AutomaticBackupTests.day
+            case .failed: .seconds(900)
+            case .lacksRoom: .seconds(3_600)
+            }
+        }
+
+        /// Makes the next backup end so.
+        func prepare(in folder: TemporaryFolder, _ free: borrowing Mutex<UInt64>) throws {
+            free.withLock { $0 = self == .lacksRoom ? 0 : .max }
+            let (backups, kept) = (folder.path("backups"), folder.path("kept"))
+            if !FileManager.default.fileExists(atPath: kept) { try FileManager.default.moveItem(atPath: backups, toPath: kept) }
+            try? FileManager.default.removeItem(atPath: backups)
+            if self == .failed {
+                try folder.write("not a folder", to: "backups")
+            } else {
+                try FileManager.default.moveItem(atPath: kept, toPath: backups)
+            }
+        }
+    }
+
+    @Test func `the next backup waits as the result of the last one says, whatever came before`() async throws {
+        let world = try World()
+        try FileManager.default.createDirectory(atPath: world.folder.path("kept"), withIntermediateDirectories: false)
+        let free = Mutex<UInt64>(.max)
+        let attempts: [Attempt] = [
+            .failed, .failed, .succeeded, .failed, .lacksRoom, .failed, .succeeded, .succeeded, .lacksRoom, .lacksRoom, .succeeded,
+        ]
+        try await CountedMetrics.with { counted in
+            let service = world.service { _ in free.withLock { $0 } }
+            try attempts[0].prepare(in: world.folder, free)
+            try await world.run(service) { () async throws in
+                for (index, attempt) in attempts.enumerated() {
+                    func expectCounts() {
+                        for kind in [Attempt.succeeded, .failed, .lacksRoom] {
+                            let count = world.log.all.count { $0.contains(kind.rawValue) }
+                            #expect(count == attempts[...index].count { $0 == kind }, "\(kind), attempt \(index)")
+                        }
+                    }
+                    expectCounts()
+                    #expect(service.warnings.isEmpty == (attempt == .succeeded))
+                    await world.pass(attempt.delay - .seconds(1))
+                    expectCounts()
+                    guard index + 1 < attempts.count else { break }
+                    try attempts[index + 1].prepare(in: world.folder, free)
+                    await world.pass(.seconds(1))
+                }
+            }
+            #expect(counted.all == ["pushserver_backup_failures_total": attempts.count { $0 != .succeeded }])
+        }
+        await world.store.close()
+    }
+
     @Test func `a restarted server finds its backups, removes leftovers, and waits until the next one is due`() async throws {
         let world = try World()
         try FileManager.default.createDirectory(atPath: world.folder.path("backups"), withIntermediateDirectories: false)

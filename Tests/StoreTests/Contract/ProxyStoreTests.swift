@@ -6,6 +6,7 @@ import StatusCrypto
 import Store
 import TestSupport
 import Testing
+import Wire
 
 /// The contract of the Nextcloud push proxy's store (GATEWAY_PROTOCOLS.md §2.2 to 2.4).
 @Suite(.safetyNet)
@@ -174,6 +175,21 @@ struct ProxyStoreTests {
             #expect(try await known(1...2, in: store)[1]?.token == rest.token)
             _ = try await store.unregister(token: Self.device(1).token, apnTopic: "topic", attemptedAt: Self.attemptedAt, at: start)
             #expect(try await known(1...2, in: store).keys.sorted() == [2])
+        }
+    }
+
+    /// An Android device has no bundle id.
+    @Test(arguments: StoreUnderTest.all, GatewayNotification.Platform.allCases)
+    func `a dead token removes a device of its platform`(kind: StoreUnderTest, platform: GatewayNotification.Platform) async throws {
+        for type in [TokenType.apn, .firebase] {
+            try await kind.withStore { store async throws in
+                var device = Self.device(1, voip: nil)
+                (device.platform, device.topic) = (platform, platform == .ios ? "topic" : nil)
+                try await put(device, in: store)
+                let topic = type == .apn ? "topic" : ""
+                _ = try await store.unregister(token: device.token, type: type, apnTopic: topic, attemptedAt: Self.attemptedAt, at: start)
+                #expect(try await known(1...1, in: store).isEmpty == ((type == .apn) == (platform == .ios)), "\(type)")
+            }
         }
     }
 

@@ -54,22 +54,44 @@ struct PushTrustTests {
 
     /// Anyone can register a token of another app, so the proof is of the token with its bundle id.
     @Test(arguments: StoreUnderTest.all)
-    func `a registration that changes its device token or bundle id is proven no longer`(kind: StoreUnderTest) async throws {
-        let changes: [(String, String, isProven: Bool)] = [
-            ("device token 1", "im.status.ethereum", true), ("device token 1", "org.other", false),
-            ("device token 2", "im.status.ethereum", false),
+    func `a registration that changes its device token, its kind or bundle id is proven no longer`(kind: StoreUnderTest) async throws {
+        let changes: [(String, TokenType, String, isProven: Bool)] = [
+            ("device token 1", .apn, "im.status.ethereum", true), ("device token 1", .apn, "org.other", false),
+            ("device token 2", .apn, "im.status.ethereum", false), ("device token 1", .firebase, "im.status.ethereum", false),
         ]
-        for (token, bundleID, isProven) in changes {
+        for (token, type, bundleID, isProven) in changes {
             try await kind.withStore { store in
                 try await deliver(to: store.register(registration(installation(1))), in: store)
                 var renewed = registration(installation(1), version: 2)
-                (renewed.content.deviceToken, renewed.content.apnTopic) = (DeviceToken(token), bundleID)
+                (renewed.content.deviceToken, renewed.content.tokenType, renewed.content.apnTopic) = (DeviceToken(token), type, bundleID)
                 _ = try await store.apply(at: start) { [renewed] in $0.register(renewed, topics: topics) }
                 var push = push(1, to: 1)
-                push.apnTopic = bundleID
+                (push.tokenType, push.apnTopic) = (type, bundleID)
                 try await store.enqueue([push])
                 let due = try await store.duePushes(route: "", at: start, limit: 9)
-                #expect(due.map { $0.provenAt != nil } == [isProven], "\(token) \(bundleID)")
+                #expect(due.map { $0.provenAt != nil } == [isProven], "\(token) \(type) \(bundleID)")
+            }
+        }
+    }
+
+    /// 0.1.0 has stored the code of a token of Apple's as it was written.
+    @Test(arguments: StoreUnderTest.all)
+    func `a renewed registration whose token has an earlier release's code stays proven`(kind: StoreUnderTest) async throws {
+        func setBackCode<Shared: SharedStore>(of token: DeviceToken, in store: Shared) async throws {
+            let code = try store.sealing.code(of: token)
+            try await store.writing { try $0.database.add("UPDATE registration SET token_code = $1", code) }
+        }
+        for (token, isProven) in [("ABCD", true), ("ABCE", false)] {
+            try await kind.withStore { store in
+                var registration = registration(installation(1))
+                registration.content.deviceToken = "ABCD"
+                try await deliver(to: store.register(registration), in: store)
+                let shared: any SharedStore = try #require(store as? any SharedStore)
+                try await setBackCode(of: DeviceToken(token), in: shared)
+                registration.content.version = 2
+                try await store.register(registration)
+                try await store.enqueue([push(1, to: 1)])
+                #expect(try await store.duePushes(route: "", at: start, limit: 9).map { $0.provenAt != nil } == [isProven])
             }
         }
     }

@@ -70,9 +70,12 @@ import Testing
             try $0.next(Bool.self)
         }
         #expect(isHidden == [true])
-        #expect(try !PostgreSQLStore.logsValues(parameters("log_min_duration_statement=-1")))
+        for setting in ["log_statement=none", "log_statement=ddl", "log_min_duration_statement=-1"] {
+            #expect(try !PostgreSQLStore.logsValues(parameters(setting)), "\(setting)")
+        }
         for setting in [
-            "log_statement=all", "log_min_duration_statement=1s", "log_min_duration_sample=0", "log_transaction_sample_rate=0.5",
+            "log_statement=mod", "log_statement=all", "log_min_duration_statement=1s", "log_min_duration_sample=0",
+            "log_transaction_sample_rate=0.5",
         ] {
             #expect(try PostgreSQLStore.logsValues(parameters(setting)), "\(setting)")
             #expect(try !PostgreSQLStore.logsValues(parameters(setting, "log_parameter_max_length=0")), "\(setting)")

@@ -40,7 +40,7 @@ public struct Device: Hashable, Sendable, Codable {
     public var isEnabled = true
     /// The chats whose messages do not notify. A mention in such a chat notifies if the chat is among ``mentionChats``.
     public var blockedChats: Set<ChatID> = []
-    /// The authors whose messages, mentions and requests to join do not notify, in any chat.
+    /// The authors of whom no push of any kind notifies, in any chat.
     public var blockedAuthors: Set<PublicKey> = []
     /// The chats whose messages do not notify. A mention in such a chat notifies if the chat is among ``mentionChats``.
     public var mutedChats: Set<ChatID> = []

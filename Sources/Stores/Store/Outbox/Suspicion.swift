@@ -47,7 +47,7 @@ package struct Suspicions: Sendable, Equatable {
 /// A push's consecutive refusals, in words about the push itself (DELIVERY_RULES.md "Is the phone gone").
 package struct PushRefusals: Sendable, Equatable {
     /// Whether a push that Apple or Google rejects as too long is attempted without its ciphertext. The raw value is stored.
-    package enum Shortening: Int64, Sendable {
+    package enum Shortening: Int64, Sendable, CaseIterable {
         case none = 0
         /// The next attempt leaves the ciphertext out.
         case next = 1

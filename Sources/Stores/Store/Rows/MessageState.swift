@@ -1,5 +1,5 @@
 /// A message's state. The raw value is stored, and SQL statements contain it.
-package enum MessageState: Int64, Sendable {
+package enum MessageState: Int64, Sendable, CaseIterable {
     case recorded = 0
     case ignored = 1
     case silent = 2

@@ -26,7 +26,7 @@ package final class DamagedRows: Sendable {
 ///
 /// Such a row must not stop its page's others. It stays undecided or open in the audit's sum, is never deleted, and is read again after the
 /// next start. A registration is read again by each request to it. The raw value is stored.
-package enum DamagedRowKind: String, Sendable {
+package enum DamagedRowKind: String, Sendable, CaseIterable {
     /// An undecided message, or a reply that is not published.
     case message
     case push
