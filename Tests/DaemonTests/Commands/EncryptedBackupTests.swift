@@ -66,7 +66,8 @@ struct EncryptedBackupTests {
             (nil, 78, "the program age is missing: install the package age"),
             ("/usr/bin/head -c 5000; kill -KILL $$", 1, "age ended with signal 9: no output"),
             (
-                "/usr/bin/head -c 5000; echo 'age: error: write /dev/stdout: no space left on device' >&2; echo 'age: report it' >&2; exit 1",
+                "/usr/bin/head -c 5000; echo 'age: error: write /dev/stdout: no space left on device' >&2; echo 'age: report it' >&2; "
+                    + "exit 1",
                 1, "age ended with exit code 1: write /dev/stdout: no space left on device"
             ),
         ] as [(String?, Int32, String)])

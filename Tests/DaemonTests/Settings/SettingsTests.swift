@@ -46,7 +46,7 @@ struct SettingsTests {
         Case(yaml: "log:\n  levle: info\n", problem: "log.levle: no such setting in FILE, line 2; is log.level meant?"),
         Case(
             yaml:
-                "storage:\n  backup:\n    folder: /nowhere\n    recipients: [age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxqgc26hq]\n",
+                "storage:\n  backup:\n    folder: /no\n    recipients: [age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxqgc26hq]\n",
             problem: """
                 storage.backup.recipients: expected a list of public keys of age, like age1…, found \
                 [age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxqgc26hq] (FILE, line 4)
