@@ -54,16 +54,7 @@ struct PushProgressBody: Encodable {
         attempts = progress.attemptCount
         reason = progress.reason
         words = progress.words
-        state =
-            switch progress.outcome {
-            case nil: "waiting"
-            case .sent: "sent"
-            case .expired: "expired"
-            case .deadToken: "deadToken"
-            case .refused: "refused"
-            case .discarded: "discarded"
-            case .withdrawn: "withdrawn"
-            }
+        state = progress.outcome.map { "\($0.milestone)" } ?? "waiting"
     }
 }
 

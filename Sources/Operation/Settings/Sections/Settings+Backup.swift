@@ -1,4 +1,3 @@
-import Foundation
 package import ServerFiles
 
 /// The settings below `storage.backup`.
@@ -27,12 +26,13 @@ extension Settings {
         }
         return BackupSettings(folder: folder, schedule: schedule, recipients: recipients)
     }
+
     /// Checks that the programs that a running server needs are installed, because its first backup may be due at night. Commands that only
     /// read the settings may run without them.
-    package func checkPrograms(environment: [String: String] = ProcessInfo.processInfo.environment) throws(SettingsError) {
+    package func checkPrograms() throws(SettingsError) {
         guard let backup, !backup.recipients.isEmpty else { return }
         do {
-            _ = try AgeProgram(environment: environment)
+            _ = try AgeProgram()
         } catch {
             throw SettingsError(problems: ["storage.backup.recipients: \(error)"])
         }
