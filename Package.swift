@@ -361,9 +361,9 @@ let package = Package(
         tests(
             "Operator",
             [
-                "Operator", "Observation", "Conformance", "PushClientREST", "PushClient", "Delivery", "Transport", "SQLiteStore",
-                "PostgreSQLStore", "Store", "WakuREST", "PushProtocol", "MetricDeclarations", "ServerFiles", "ServerCrypto", "Envelope",
-                "Wire", "StatusCrypto", "Bytes", grdb,
+                "TestServers", "Operator", "Observation", "Conformance", "PushClientREST", "PushClient", "Delivery", "Transport",
+                "SQLiteStore", "PostgreSQLStore", "Store", "WakuREST", "PushProtocol", "MetricDeclarations", "ServerFiles", "ServerCrypto",
+                "Envelope", "Wire", "StatusCrypto", "Bytes", grdb,
             ]),
         tests(
             "Conformance",

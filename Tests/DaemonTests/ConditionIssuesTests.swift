@@ -1,4 +1,5 @@
 import Store
+import TestServers
 import Testing
 
 @testable import Delivery

@@ -4,6 +4,7 @@ import Observation
 import PushClientTesting
 import Store
 import Synchronization
+import TestServers
 import TestSupport
 import Testing
 import Transport

@@ -4,6 +4,7 @@ import Envelope
 import Foundation
 import PushProtocol
 import Store
+import TestServers
 import TestSupport
 import Testing
 import Wire
@@ -343,7 +344,7 @@ import Wire
         }
         for (includesFenced, states) in [(true, ["alive", "leaving", "expired", "fenced"]), (false, ["alive", "leaving", "expired"])] {
             let report = try await ClusterReport(
-                reading: StubServers(list: members), includesFenced: includesFenced, at: Self.time(13))
+                reading: StubCluster(members: members), includesFenced: includesFenced, at: Self.time(13))
             #expect(try json(report) == servers(states))
         }
         var views = StubViews()

@@ -32,24 +32,3 @@ struct StubViews: OperatorViews {
     func hold(_ holds: [RouteHold]) async throws {}
     func resume(_ routes: Set<String>) async throws -> [RouteHold] { [] }
 }
-
-/// The servers of a database, without one.
-struct StubServers: ClusterStore {
-    var list: [ClusterMember]
-
-    var number: Int64 { 1 }
-    var memberCount: Int { list.count }
-    var databaseTime: Timestamp? { nil }
-
-    func holdsLease(as number: Int64, for duration: Duration) -> Bool { true }
-    func takePart(isReceiving: Bool) async throws -> TakenWork { TakenWork() }
-    func registrations(on topics: [UInt32]) async throws -> [ChangedRegistration] { [] }
-    func assembles(_ hash: Digest32) -> Bool { true }
-    func pass(_ rows: [Int64], ofMessage hash: Digest32) async throws {}
-    func isReplyFinished(_ message: Int64) async throws -> Bool { false }
-    func logsValues() async throws -> Bool { false }
-    func stopReceiving() async throws {}
-    func members() async throws -> [ClusterMember] { list }
-    func lostTimes() async throws -> [LostTime] { [] }
-    func endRestoredPushes(acceptedBefore oldest: Timestamp, at now: Timestamp) async throws -> Int { 0 }
-}

@@ -1,5 +1,6 @@
 import Store
 import Synchronization
+import TestServers
 import TestSupport
 import Testing
 
