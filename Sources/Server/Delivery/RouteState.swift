@@ -109,20 +109,21 @@ struct RouteState: Sendable {
         // gorush's configuration decides about the very first request.
         guard profile.wasProbed else { return .wait(until: pause) }
         if let rest = schedule.storeRest(at: now) { return .wait(until: min(pause, rest)) }
+        // Before the outcomes, of which there may be more at any time.
+        let slow = unmarkedSlow(at: now)
+        if !slow.isEmpty { return .mark(slow) }
         if !isRecording, let time = outcomes.nextTime {
             if time <= now { return .record }
             pause = min(pause, time)
         }
         if schedule.mustExpire(at: now) { return .expire }
-        let hasRoom = turns.devices.count < WaitingDevices.maximumCount / 2
+        let hasRoom = turns.devices.hasRoom
         if turns.devices.hasForgotten, hasRoom, schedule.hasReadAll {
             turns.willReadDevices()
             schedule.readAll()
         }
         if let page = schedule.pageToRead(hasRoom: hasRoom, at: now) { return .read(page) }
         if schedule.mustBringForward(at: now) { return .bringForward }
-        let slow = unmarkedSlow(at: now)
-        if !slow.isEmpty { return .mark(slow) }
         guard profile.mayPost, !outcomes.areTooMany else { return .wait(until: pause) }
         let workerCount = turns.pushWorkerCount
         if let end = schedule.gathering(freeCount: workerCount - turns.bulkhead.count, of: workerCount, at: now) {

@@ -276,6 +276,16 @@ private let newAndStrange: [Situation] =
             for index in 0..<20 { $0.push("n\(index % 2)", at: 300 + 20 * Double(index)) }
         }
     ]
+    + [(1_000, worked), (300, nil)].map { (count: Int, provenAt: Double?) in
+        Situation(
+            name: "\(count) of a stranger that \(provenAt == nil ? "never worked" : "worked"), with ten pushes each, phones with one",
+            until: 120, isHealthy: starts("n"), within: 2
+        ) {
+            $0.provider = { _, _, _, _ in (.delivered, 0.1) }
+            for index in 0..<10 * count { $0.push("s\(index % count)", at: 10, provenAt: provenAt) }
+            for index in 0..<20 { $0.push("n\(index)", at: 15 + Double(index), provenAt: provenAt) }
+        }
+    }
     + [worked, nil].map { provenAt in
         Situation(
             name: "a stranger's 120 dead tokens, one \(provenAt == nil ? "new" : "healthy") phone", until: 1_000, isHealthy: starts("g"),

@@ -209,11 +209,27 @@ import Testing
         #expect(route.choose(at: 100).map(\.device) == [TestRoute.device(1)])
     }
 
-    @Test func `a device is looked at once when its owner has registered another token`() {
+    @Test(arguments: [false, true]) func `a device is looked at once when its owner has registered another token`(isInFlight: Bool) {
         var route = TestRoute()
-        route.attempt(1...1, Self.failureForDays, at: 0)
-        route.state.told(Arrivals(changed: [TestRoute.device(1)]), elapsed: { _ in .zero }, age: { _ in .zero }, at: .seconds(1))
+        route.accept(1, at: 0)
+        let choice = route.choose(at: 0)[0]
+        func change() {
+            route.state.told(Arrivals(changed: [TestRoute.device(1)]), elapsed: { _ in .zero }, age: { _ in .zero }, at: .seconds(1))
+        }
+        if isInFlight { change() }
+        route.answer(choice, to: 1, Self.failureForDays, at: 1)
+        if !isInFlight { change() }
         #expect(route.choose(at: 1).map(\.device) == [TestRoute.device(1)])
+        #expect(route.choose(at: 59).isEmpty)
+    }
+
+    @Test func `a slow attempt is marked before the outcomes of others are recorded`() {
+        var route = TestRoute()
+        for device in 1...2 { route.accept(device, at: 0) }
+        let choices = route.choose(at: 0)
+        route.answer(choices[1], to: 2, .sent, records: false, at: 5)
+        let actions = (0..<20).map { _ in route.state.next(at: .seconds(6)) }
+        #expect(actions.contains(.mark([Int64(choices[0].number)])) && !actions.contains(.record))
     }
 
     private static let failureForDays = AttemptOutcome.failed(FailureTaxonomy.classify("Quota exceeded for quota metric"))

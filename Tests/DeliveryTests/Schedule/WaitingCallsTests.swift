@@ -40,6 +40,17 @@ import Testing
         #expect(honest?.row == 400)
     }
 
+    @Test func `a call that is found again under its device's new token is made once`() throws {
+        var calls = WaitingCalls()
+        for number in 1...2 { calls.add(7, to: device(number), hasWorked: true, until: .seconds(60)) }
+        let limits = WaitingCalls.Limits(workerCount: 96)
+        let taken = (1...2).compactMap { calls.takeNext(limits, as: $0, at: .zero) }
+        #expect(taken.map(\.row) == [7])
+        calls.end(1, to: device(1), hasWorked: false, putsBack: true, at: .zero)
+        calls.add(7, to: device(2), hasWorked: true, until: .seconds(60))
+        #expect((3...4).compactMap { calls.takeNext(limits, as: $0, at: .zero) }.map(\.row) == [7])
+    }
+
     @Test func `calls that end without an attempt are told the database a thousand at a time`() {
         var turns = Turns(workerCount: 8)
         let call = { (row: Int64) in Arrivals.Call(row: row, device: device(1), hasWorked: true, acceptedAt: World.start) }

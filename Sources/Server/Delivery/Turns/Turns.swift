@@ -145,7 +145,7 @@ struct Turns: Sendable {
                 chosen.append(begin(device, row: row, .call, .proven, at: now))
                 room = self.room(at: now)
             case .line(let line):
-                guard let device = devices.takeFirst(of: line) else { continue }
+                guard let device = devices.takeFirst(of: line, at: now) else { continue }
                 var choice = begin(device, row: nil, line.isRetry ? .retry : .first, line.attemptClass, at: now)
                 if line.isRetry, !isTrial {
                     retries.spend(at: now, workers: workers)

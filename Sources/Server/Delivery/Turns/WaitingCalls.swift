@@ -77,6 +77,8 @@ struct WaitingCalls: Sendable {
     }
 
     private var devices: [DeviceCode: Device] = [:]
+    /// The rows of all calls here, those in ``ended`` included. A row may have another device by now than when it was added.
+    private var rows: Set<Int64> = []
     /// The devices that may get a call, by class, each once.
     private var turns = [Deque<DeviceCode>](repeating: [], count: CallClass.allCases.count)
     private var counts = [Int](repeating: 0, count: CallClass.allCases.count)
@@ -97,7 +99,7 @@ struct WaitingCalls: Sendable {
         hasMetCalls = true
         var device = devices.removeValue(forKey: code) ?? Device(hasWorked: hasWorked)
         device.hasWorked = device.hasWorked || hasWorked
-        if !device.waiting.contains(where: { $0.row == row }), !device.inFlight.values.contains(where: { $0.row == row }) {
+        if rows.insert(row).inserted {
             if device.waiting.count >= Self.maximumWaitingPerDevice, let oldest = device.waiting.popFirst() { ended.append(oldest.row) }
             device.waiting.append(Waiting(row: row, end: end))
         }
@@ -165,8 +167,9 @@ struct WaitingCalls: Sendable {
             counts[posted.callClass.rawValue] -= 1
             if putsBack {
                 device.waiting.prepend(Waiting(row: posted.row, end: posted.end))
-            } else if posted.isPosted {
-                device.isSlow = now - posted.at >= Bulkhead.slowDuration
+            } else {
+                rows.remove(posted.row)
+                if posted.isPosted { device.isSlow = now - posted.at >= Bulkhead.slowDuration }
             }
         }
         queue(&device, code)
@@ -185,11 +188,15 @@ struct WaitingCalls: Sendable {
     }
 
     /// The database knows that the first of ``ended`` have ended.
-    mutating func finished(_ count: Int) { ended.removeFirst(count) }
+    mutating func finished(_ count: Int) {
+        rows.subtract(ended.prefix(count))
+        ended.removeFirst(count)
+    }
 
     /// Forgets the calls that wait.
     mutating func removeWaiting() {
-        for code in Array(devices.keys) {
+        for (code, device) in devices {
+            rows.subtract(device.waiting.map(\.row))
             devices[code]?.waiting = []
             devices[code]?.isQueued = false
         }

@@ -25,6 +25,8 @@ struct WaitingDevice: Sendable {
     fileprivate var arrivedCount: UInt32 = 0
     /// Whether nobody would have looked at it, if a look-up finds a push.
     fileprivate var isMissed = false
+    /// Whether it is looked up as soon as it can be, whatever its trouble.
+    fileprivate var isDue = false
     /// Whether no others wait. The table may have any number of pushes of a device that was read from it.
     fileprivate var isCounted = true
     /// Its place in a line, or 0 if it waits in none.
@@ -32,6 +34,7 @@ struct WaitingDevice: Sendable {
     private var timerTime = Self.never
     private var retryTime = Self.never
     private var startTime: Int64 = 0
+    private var turnTime = Self.never
     private var troubleSince = Self.never
     private var troubleNext: Int64 = 0
 
@@ -57,6 +60,12 @@ struct WaitingDevice: Sendable {
         set { startTime = Self.nanoseconds(newValue) }
     }
 
+    /// When it last had a turn; nil if it had none since pushes wait for it.
+    fileprivate var lastTurn: Duration? {
+        get { Self.duration(turnTime) }
+        set { turnTime = Self.nanoseconds(newValue) }
+    }
+
     /// Nil if the last attempt to it was delivered, or there was none.
     var trouble: Trouble? {
         get { Self.duration(troubleSince).map { Trouble(since: $0, next: .nanoseconds(troubleNext), isSlow: isSlow) } }
@@ -79,11 +88,14 @@ struct WaitingDevice: Sendable {
 
     /// When its next attempt may be made, apart from an attempt in flight.
     fileprivate var nextAttempt: Duration {
-        max(notBefore, trouble?.next ?? .zero, untriedCount > 0 ? .zero : retryAt ?? .zero)
+        isDue ? .zero : max(notBefore, trouble?.next ?? .zero, untriedCount > 0 ? .zero : retryAt ?? .zero)
     }
 
+    /// Whether pushes wait for it, or an attempt is in flight.
+    fileprivate var isActive: Bool { hasPushes || isBusy }
+
     /// Whether nothing would be lost if it were forgotten.
-    fileprivate var isIdle: Bool { !hasPushes && !isBusy && trouble == nil }
+    fileprivate var isIdle: Bool { !isActive && trouble == nil }
 
     /// The line for its next attempt.
     fileprivate var line: Line {
@@ -112,7 +124,7 @@ struct WaitingDevice: Sendable {
     mutating func wait(until time: Duration) { retryAt = min(retryAt ?? time, time) }
 
     /// The push that was chosen was not sent, and was not tried before.
-    mutating func returnUntried() { untriedCount &+= 1 }
+    mutating func returnUntried() { (untriedCount, lastTurn) = (untriedCount &+ 1, nil) }
 }
 
 /// What a look-up has found of a device.
@@ -139,13 +151,18 @@ enum DeviceLookUp: Sendable, Equatable {
 /// A device has one attempt in flight at a time, apart from calls. Its pushes are looked up when its turn comes, so that ten thousand cost
 /// no more than one.
 struct WaitingDevices: Sendable {
-    /// Devices that are remembered. Those that never worked and are in trouble are forgotten first, because anyone can register any number.
+    /// Devices that are remembered. Those are forgotten first for which nothing waits, then those that never worked and are in trouble,
+    /// because anyone can register any number.
     static let maximumCount = 200_000
     /// How far behind its due time the age of its trouble puts a device in its line, as a multiple: a stranger's thousand dead tokens
     /// delay nobody's retry.
     private static let agePenalty = 10
+    /// A device that has had a turn goes behind those that come within that time: a backlog delays only its own device.
+    private static let turnInterval = Duration.seconds(10)
 
     private var devices: [DeviceCode: WaitingDevice] = [:]
+    /// How many devices have waiting pushes or an attempt in flight.
+    private var activeCount = 0
     private(set) var lines = Lines()
     private var timers = Heap<Timer>()
     /// Whether devices with waiting pushes were forgotten, which only the table has now.
@@ -163,7 +180,8 @@ struct WaitingDevices: Sendable {
 
     subscript(device: DeviceCode) -> WaitingDevice? { devices[device] }
 
-    var count: Int { devices.count }
+    /// Whether more devices may be read from the table. Those that are only in trouble make room.
+    var hasRoom: Bool { activeCount < Self.maximumCount / 2 }
 
     /// The devices in trouble.
     var troubled: some Sequence<WaitingDevice> { devices.values.lazy.filter { $0.trouble != nil } }
@@ -195,21 +213,16 @@ struct WaitingDevices: Sendable {
     /// Makes a device's turn come at once, once: its pushes may go to another device by now.
     mutating func hasChanged(_ code: DeviceCode, at now: Duration) {
         update(code, at: now) { device in
-            device.trouble?.next = now
-            device.notBefore = .zero
+            device.isDue = true
             device.isCounted = false
             device.add(1, due: nil)
         }
     }
 
     private mutating func change(_ code: DeviceCode, trust: PushTrust, at now: Duration, _ change: (inout WaitingDevice) -> Void) {
-        var device = devices[code] ?? WaitingDevice(trust: trust)
+        var device = devices.removeValue(forKey: code) ?? WaitingDevice(trust: trust)
         if hasForgotten { device.isCounted = false }
-        let line = device.line
-        change(&device)
-        // The push may be the device's first that needs no retry budget.
-        if device.line != line { device.ticket = 0 }
-        devices[code] = device
+        replace(code, &device, change)
         plan(code, at: now)
         forgetSurplus()
     }
@@ -220,14 +233,18 @@ struct WaitingDevices: Sendable {
     @discardableResult
     mutating func update(_ code: DeviceCode, at now: Duration, _ change: (inout WaitingDevice) -> Void) -> Bool {
         guard var device = devices.removeValue(forKey: code) else { return false }
-        let line = device.line
-        change(&device)
-        if device.line != line { device.ticket = 0 }
-        guard !device.isIdle else { return false }
-        let isActive = device.hasPushes || device.isBusy
-        devices[code] = device
+        replace(code, &device, change)
         plan(code, at: now)
-        return isActive
+        return device.isActive
+    }
+
+    private mutating func replace(_ code: DeviceCode, _ device: inout WaitingDevice, _ change: (inout WaitingDevice) -> Void) {
+        let (line, wasActive) = (device.line, device.isActive)
+        change(&device)
+        // The push may be the device's first that needs no retry budget.
+        if device.line != line { device.ticket = 0 }
+        activeCount += (device.isActive ? 1 : 0) - (wasActive ? 1 : 0)
+        if !device.isIdle { devices[code] = device }
     }
 
     /// Records what a look-up has found. Without a push, the device's attempt ends.
@@ -249,7 +266,7 @@ struct WaitingDevices: Sendable {
                 device.isBusy = false
             case .unchanged:
                 (device.untriedCount, device.isCounted) = (max(1, device.untriedCount), false)
-                device.isBusy = false
+                (device.isBusy, device.isDue) = (false, true)
             }
         }
     }
@@ -263,8 +280,13 @@ struct WaitingDevices: Sendable {
             devices[code]?.timer = time
             return timers.insert(Timer(time: time, device: code))
         }
-        let age = device.trouble.map { now - $0.since } ?? .zero
-        device.ticket = lines.insert(code, into: device.line, by: now + age * Self.agePenalty)
+        let key =
+            if let trouble = device.trouble {
+                now + (now - trouble.since) * Self.agePenalty
+            } else {
+                max(now, device.lastTurn.map { $0 + Self.turnInterval } ?? now)
+            }
+        device.ticket = lines.insert(code, into: device.line, by: key)
         devices[code] = device
     }
 
@@ -283,11 +305,11 @@ struct WaitingDevices: Sendable {
     /// Takes the next device of a line.
     ///
     /// - Returns: Nil if no device was left in the line, or the first no longer waits there.
-    mutating func takeFirst(of line: Line) -> DeviceCode? {
+    mutating func takeFirst(of line: Line, at now: Duration) -> DeviceCode? {
         guard let (code, ticket) = lines.removeFirst(of: line), var device = devices[code], device.ticket == ticket else { return nil }
         lines.use(line)
         device.ticket = 0
-        device.isBusy = true
+        (device.isBusy, device.isDue, device.lastTurn) = (true, false, now)
         device.arrivedCount = 0
         devices[code] = device
         return code
@@ -307,11 +329,15 @@ struct WaitingDevices: Sendable {
 
     private mutating func forgetSurplus() {
         guard devices.count > Self.maximumCount else { return }
-        func rank(_ device: WaitingDevice) -> Int { (device.trust == .proven ? 2 : 0) + (device.trouble == nil ? 1 : 0) }
+        func rank(_ device: WaitingDevice) -> Int {
+            (device.hasPushes ? 4 : 0) + (device.trust == .proven ? 2 : 0) + (device.trouble == nil ? 1 : 0)
+        }
         let order = devices.filter { !$0.value.isBusy }.map { (code: $0.key, rank: rank($0.value)) }.sorted { $0.rank < $1.rank }
         // A tenth at once, because sorting takes time.
         for (code, _) in order.prefix(Self.maximumCount / 10) {
-            if devices.removeValue(forKey: code)?.hasPushes ?? false { hasForgotten = true }
+            guard devices.removeValue(forKey: code)?.hasPushes ?? false else { continue }
+            activeCount -= 1
+            hasForgotten = true
         }
     }
 }
