@@ -112,6 +112,9 @@ extension Mutant {
         Mutant("posts a wrong type, which gorush refuses", .fails, "delivery.android") {
             $0.writes = { members, push in if push.tokenType == .firebase { members["platform"] = "2" } }
         },
+        Mutant("posts a wrong type where no rule looks", .fails, "delivery.ios") {
+            $0.writes = { members, push in if push.tokenType == .apn { members["badge"] = "1" } }
+        },
         Mutant("posts the first device of an owner", .fails, "delivery.two-devices") {
             $0.posts = { pushes, _ in pushes = Array(pushes.prefix(1)) }
         },
