@@ -63,9 +63,12 @@ package enum ScaleBenchmark {
         options.progress.say("scale: seeding \(count) waiting pushes")
         let seed = try await SeededStore(ownerCount: DeliveryBenchmark.ownerCount, directory: options.directory, progress: options.progress)
         defer { seed.remove() }
-        try await seed.addPushes(count)
         let folder = try SeededStore.serverFolder()
         let gorush = try await GorushProcess(directory: options.directory)
+        // The first start of a server writes which route a push belongs to, so that no later one has to move pushes.
+        let settings = ["storage.path": seed.path, "gorush.url": gorush.url]
+        _ = try await ServerProcess.start(in: folder, settings: settings).terminate()
+        try await seed.addPushes(count)
         var (ready, first, megabytes) = ([Double](), [Double](), [Double]())
         for _ in 0..<options.runCount {
             let settings = ["storage.path": try seed.copy(), "gorush.url": gorush.url]

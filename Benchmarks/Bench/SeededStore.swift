@@ -19,7 +19,7 @@ struct SeededStore {
     private static let topicKeyCount = 20_000
 
     let ownerCount: Int
-    private let path: String
+    let path: String
     private let copyPath: String
 
     init(ownerCount: Int, directory: String, progress: Progress) async throws {

@@ -165,7 +165,7 @@ extension Database {
 }
 
 extension WriteTransaction {
-    /// Stores the assignments and moves all open pushes to the queues of their new routes.
+    /// Stores the assignments and moves open pushes to the queues of their new routes.
     fileprivate func reassign(to routes: Set<RouteAssignment>) throws {
         try database.run("DELETE FROM route")
         for route in routes {
@@ -174,7 +174,8 @@ extension WriteTransaction {
         }
         try database.run(
             """
-            UPDATE push SET route = \(RouteTable.assigned) WHERE finished_at IS NULL
+            UPDATE push SET route = \(RouteTable.assigned)
+            WHERE finished_at IS NULL AND route <> \(RouteTable.assigned)
             """)
     }
 }
