@@ -160,13 +160,10 @@ struct SettingsReader {
         if !problems.contains(problem) { problems.append(problem) }
     }
 
-    /// Adds a warning about a setting that a later version no longer reads.
-    mutating func warn(_ warning: String) { warnings.append(warning) }
-
     /// Accepts a setting that had an effect in the version before, with a warning.
     mutating func ignore(_ key: String) {
         ignored.insert(key)
-        if isSet(key) { warn("\(key) has no effect any more; remove it, because version 0.5 rejects it") }
+        if isSet(key) { warnings.append("\(key) has no effect any more; remove it, because version 0.5 rejects it") }
     }
 
     /// Reports settings that exist in the source and were not read. Call this function after reading all settings.

@@ -74,8 +74,6 @@ package struct DeliveryConfiguration: Sendable {
 
     /// How many notifications a POST contains.
     package enum BatchMode: String, Sendable, CaseIterable {
-        /// Means `single`.
-        case automatic = "auto"
         /// A single device per request, because only then does gorush report every failure (GORUSH.md §2.4 d).
         case single
         /// All due notifications, up to gorush's limit. A few failures in a thousand count as sent.

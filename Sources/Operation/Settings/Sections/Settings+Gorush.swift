@@ -13,10 +13,6 @@ extension Settings {
         reader.update(&delivery.endpoint.environment, "gorush.apnsEnvironment", .choice)
         reader.update(&delivery.dataFormat, "gorush.dataFormat", .choice)
         reader.update(&delivery.batchMode, "gorush.batchMode", .choice)
-        if delivery.batchMode == .automatic {
-            reader.warn("gorush.batchMode: auto means single, and version 0.4 no longer reads it")
-            delivery.batchMode = .single
-        }
         // Beyond three quarters of Apple's and Google's limit, longer messages would stand out again.
         reader.update(&delivery.padPayload, "gorush.padPayload", .integer(0...3_072))
         reader.update(&delivery.trustsSyncMode, "gorush.trustSyncMode", .bool)
