@@ -185,7 +185,7 @@ package struct ServerDatabase: Sendable {
     package func backUp(to file: String, recipients: [AgeRecipient], report: @escaping Progress.Report) async throws {
         // A store refuses the databases of other programs, and those that no server has set up.
         guard url == nil else {
-            throw Failure.usage("PostgreSQL has backups of its own, such as pg_basebackup. docs/SCALE.md describes them.")
+            throw Failure.usage("PostgreSQL has backups of its own, such as pg_basebackup. docs/BACKUP.md describes them.")
         }
         try await read { _ in }
         do {

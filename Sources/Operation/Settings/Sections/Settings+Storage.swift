@@ -43,7 +43,7 @@ extension Settings {
                 break
             }
             for key in ["storage.backup.folder", "storage.backup.recipients"] where reader.isSet(key) {
-                reader.report(key, "PostgreSQL has its own backups; docs/SCALE.md describes them")
+                reader.report(key, "PostgreSQL has its own backups; docs/BACKUP.md describes them")
             }
             return .postgresql(url, password: password)
         }
