@@ -221,6 +221,8 @@ import Testing
         let configuration = try configuration("routes: { a: { apnTopics: [x], apnsEnvironment: sandbox, url: 'http://other' } }")
         #expect(configuration.routes[0].endpoint?.environment == .sandbox)
         #expect(configuration.endpoint.environment == .production)
+        let inherited = try self.configuration("apnsEnvironment: sandbox\nroutes: { a: { apnTopics: [x], url: 'http://other' } }")
+        #expect(inherited.routes[0].endpoint?.environment == .sandbox)
         // Two routes of one environment share its gorush.
         let routes = ["a: { apnTopics: [x]", "b: { apnTopics: [y]"].map { $0 + ", apnsEnvironment: sandbox, url: 'http://other' }" }
         #expect(try self.configuration("routes: { \(routes.joined(separator: ", ")) }").routes.count == 2)
