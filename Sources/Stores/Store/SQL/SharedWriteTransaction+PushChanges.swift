@@ -60,10 +60,13 @@ extension SharedWriteTransaction {
 
     /// Ends the waiting pushes of a device that never worked.
     func expirePushes(to device: DeviceCode, route: String, reason: PushReason, at now: Timestamp) throws {
+        // Without all trusts, SQLite would read the queue of the route.
         let changedCount = try database.run(
             """
             UPDATE push SET state = $1, finished_at = $2, reason = $3, secrets = NULL
-            WHERE device = $4 AND \(Database.dialect.isOfDevice) AND route = $5 AND next_attempt_at < \(NextAttempt.held) \(isOwned("$6"))
+            WHERE device = $4 AND \(Database.dialect.isOfDevice) AND route = $5
+                AND trust IN (\(PushTrust.allCases.map { "\($0.rawValue)" }.joined(separator: ", ")))
+                AND next_attempt_at < \(NextAttempt.held) \(isOwned("$6"))
             """,
             PushOutcome.expired, now, reason.rawValue, device, route, owner)
         count(.expired, by: changedCount)
