@@ -173,14 +173,13 @@ extension SharedWriteTransaction {
     package func move(_ push: QueuedPush, to device: DeviceCode, in route: String, limit: Int) throws -> Bool {
         let moved = try database.all(
             """
-            UPDATE push SET device = $1 WHERE id IN (
+            UPDATE push SET device = $3 WHERE id IN (
                 SELECT id FROM push
-                WHERE device = $2 AND \(Database.dialect.isOfDevice) AND route = $3 AND key_hash = $4 AND installation_id = $5
-                    \(isOwned("$7"))
+                WHERE \(Database.dialect.isOpenOfTarget) AND device = $4 AND route = $5 \(isOwned("$7"))
                 ORDER BY id LIMIT $6 \(Database.dialect.skippingLocked))
             RETURNING trust
             """,
-            device, push.device, route, push.push.target.keyHash, push.push.target.installationID, limit, owner
+            push.push.target.keyHash, push.push.target.installationID, device, push.device, route, limit, owner
         ) { try $0.next(PushTrust.self) }
         for trust in Set(moved) where trust != .call { outbox.arrived(Arrivals.Device(device: device, trust: trust), in: route) }
         return !moved.isEmpty
