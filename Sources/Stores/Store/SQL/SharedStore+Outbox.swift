@@ -30,11 +30,12 @@ extension SharedStore {
         let owner = owner
         return try await reading { database in
             let dialect = Reading.dialect
+            // Without the `+`, SQLite would read all open pushes in their order and not use the index of the calls.
             return try database.all(
                 """
                 SELECT id, device, has_worked, accepted_at FROM push
                 WHERE \(dialect.isWaiting) AND route = $1 AND trust = \(PushTrust.call.rawValue) \(dialect.isOwned("$3"))
-                ORDER BY id LIMIT $2
+                ORDER BY +id LIMIT $2
                 """,
                 route, limit, owner
             ) { Arrivals.Call(row: try $0.next(), device: try $0.next(), hasWorked: try $0.next(), acceptedAt: try $0.next()) }
@@ -74,7 +75,7 @@ extension SharedStore {
                 """
                 SELECT id FROM push
                 WHERE \(dialect.isWaiting) AND route = $1 AND trust = \(PushTrust.call.rawValue) \(dialect.isOwned("$4"))
-                    AND accepted_at < $2 AND state = \(OpenPushState.queued.rawValue) ORDER BY id LIMIT $3 \(dialect.skippingLocked)
+                    AND accepted_at < $2 AND state = \(OpenPushState.queued.rawValue) ORDER BY +id LIMIT $3 \(dialect.skippingLocked)
                 """,
                 route, oldest, limit, transaction.owner
             ) { try $0.next(Int64.self) }
