@@ -163,6 +163,26 @@ import Testing
         }
     }
 
+    @Test func `a damaged push whose row is locked is set aside later, and others are found`() async throws {
+        try await withPushes { store, folder, pushes in
+            let damaged = pushes[2].id
+            try await store.pool.perform(.writing) { $0.add("UPDATE push SET secrets = '\\x01ff' WHERE id = \(damaged)") }
+            func find() async throws -> [FoundPush] {
+                try await store.pushes(pushes.map { .row($0.id) }, route: "", acceptedSince: start, at: start)
+            }
+            try await withLock(on: "push WHERE id = \(damaged)", in: folder) {
+                for (index, found) in try await find().enumerated() {
+                    switch found {
+                    case .push where index != 2, .locked where index == 2: break
+                    default: Issue.record("\(index): \(found)")
+                    }
+                }
+            }
+            guard case .nothing = try await find()[2] else { throw StoreError.damaged }
+            #expect(try await store.auditFacts().setAside == ["push \(damaged)"])
+        }
+    }
+
     @Test func `a server takes over the messages of another except a locked one`() async throws {
         let folder = try TemporaryFolder()
         let (one, two) = (try folder.openPostgreSQL(), try folder.openPostgreSQL(serverName: "two"))

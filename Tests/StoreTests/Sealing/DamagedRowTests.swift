@@ -64,6 +64,42 @@ import Wire
     }
 
     @Test(arguments: SealableStore.all)
+    func `a push to a gateway's device that cannot be read is set aside until the next start, and others are found`(
+        kind: SealableStore
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let store = try kind.open(folder, sealingKeys(1))
+        _ = try await store.takeOverOutbox(routes: Self.routes, latest: start)
+        for number in 1...3 {
+            let device = ProxyStoreTests.device(number, token: DeviceToken("token \(number)"))
+            try await store.changeDevice(device.identifier, at: start) { _ in (.put(device), ()) }
+            let notification = GatewayNotification(
+                platform: .ios, token: device.token, topic: device.topic, kind: .alert, priority: .high, data: [:])
+            let accepted = AcceptedNotification(notification, digest: hash(number), owner: device.identifier.digest.bytes)
+            _ = try await store.enqueue([accepted], repeatsSince: nil, isDiscarded: false, at: start)
+        }
+        func setCallToken(_ sql: String) throws {
+            let device = kind.blob(Hex.encode((hash(2) as Digest64).bytes))
+            try kind.execute("UPDATE nextcloud_device SET voip_secrets = \(sql) WHERE identifier = \(device)", folder)
+        }
+        try setCallToken(kind.blob("01ff"))
+        let choices = try await store.waitingDevices(route: "ios").map { PushChoice.next(of: $0.device) } + [.row(2)]
+        let found = try await store.pushes(choices, route: "ios", acceptedSince: start, at: start)
+        #expect(found.compactMap { if case .push(let push, _) = $0 { Int(push.id) } else { nil } }.sorted() == [1, 3])
+        #expect(try await store.nextAttempt(route: "ios") != nil)
+        #expect(store.damagedRowCount == 1)
+        let facts = try await store.auditFacts()
+        #expect(facts.openCount == 3 && facts.setAside == ["push 2"] && Audit(facts).balances)
+        await store.close()
+
+        let again = try kind.open(folder, sealingKeys(1))
+        try setCallToken("NULL")
+        _ = try await again.takeOverOutbox(routes: Self.routes, latest: start)
+        #expect(try await again.duePushes(route: "ios", at: start, limit: 9).map(\.id) == [1, 2, 3])
+        await again.close()
+    }
+
+    @Test(arguments: SealableStore.all)
     func `a registration that cannot be read holds up no outcome and no removal of others`(kind: SealableStore) async throws {
         let folder = try TemporaryFolder()
         let store = try kind.open(folder, sealingKeys(1))

@@ -65,7 +65,7 @@ extension PostgreSQLStore {
         _ choices: [PushChoice], route: String, acceptedSince oldest: Timestamp, at now: Timestamp
     ) async throws -> [FoundPush] {
         let server = number
-        let (found, damaged) = try await read { [sealing] database in
+        let (found, chosen, damaged) = try await read { [sealing] database in
             var damaged: [Int64] = []
             let looked = choices.compactMap { if case .next(let device, let rows) = $0 { (device: device, rows: rows) } else { nil } }
             let results = try database.fetch(
@@ -88,7 +88,8 @@ extension PostgreSQLStore {
                 let id: Int64 = try row.next()
                 return try row.readable(id, or: &damaged) { try $0.nextQueuedPush(id, sealing) }
             }
-            let readable = try database.withHistory(pushes.compactMap(\.self).map { try database.addressed($0, sealing) }, sealing)
+            let addressed = try pushes.compactMap(\.self).compactMap { try database.addressed($0, or: &damaged, sealing) }
+            let readable = try database.withHistory(addressed, sealing)
             let byRow = Dictionary(readable.map { ($0.id, $0) }) { first, _ in first }
             return (
                 zip(choices, chosen).map { choice, id -> FoundPush in
@@ -96,11 +97,11 @@ extension PostgreSQLStore {
                         if case .next(let device, _) = choice { found.removeValue(forKey: device) ?? LookedUp() } else { LookedUp() }
                     if let id { return byRow[id].map { .push($0, others: looked.others) } ?? (choice.isOfDevice ? .moved : .nothing) }
                     return looked.time.map(FoundPush.later) ?? .nothing
-                }, damaged
+                }, chosen, damaged
             )
         }
-        try await setAside(damaged, .push)
-        return try await moving(found, in: route)
+        let locked = Set(damaged).subtracting(try await setAside(damaged, .push))
+        return try await moving(zip(found, chosen).map { $1.map(locked.contains) == true ? .locked : $0 }, in: route)
     }
 
     /// What was found of a device.

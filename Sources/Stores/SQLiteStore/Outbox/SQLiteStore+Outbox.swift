@@ -72,7 +72,7 @@ extension SQLiteStore {
                 let push =
                     try database.first(Self.selectQueuedPush, id) { row in
                         try row.readable(id, or: &damaged) { try $0.nextQueuedPush(id, sealing) }
-                    } ?? nil
+                    }?.flatMap { try database.addressed($0, or: &damaged, sealing) }
                 guard let push else { return choice.isOfDevice ? .moved : .nothing }
                 var others: Timestamp?
                 if isTried, case .next(let device, let rows) = choice {
@@ -80,8 +80,7 @@ extension SQLiteStore {
                         (try $0.next(Int64.self), try $0.next(Timestamp.self))
                     }.first { $0.0 != id && !rows.contains($0.0) }?.1
                 }
-                return .push(
-                    try database.withHistory(try database.addressed(push, sealing), sealing, hasSuspects: hasSuspects), others: others)
+                return .push(try database.withHistory(push, sealing, hasSuspects: hasSuspects), others: others)
             }
             return (found, damaged)
         }

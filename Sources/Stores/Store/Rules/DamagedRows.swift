@@ -29,6 +29,7 @@ package final class DamagedRows: Sendable {
 package enum DamagedRowKind: String, Sendable, CaseIterable {
     /// An undecided message, or a reply that is not published.
     case message
+    /// A push, or one to a gateway's device whose row cannot be read.
     case push
     case registration
 }
@@ -36,9 +37,11 @@ package enum DamagedRowKind: String, Sendable, CaseIterable {
 extension SharedStore {
     package var damagedRowCount: Int { damagedRows.count }
 
-    package func setAside(_ rows: [Int64], _ kind: DamagedRowKind) async throws {
-        guard !rows.isEmpty else { return }
-        try await writing { try $0.setAside(rows, kind) }
+    /// - Returns: As ``SharedWriteTransaction/setAside(_:_:)``.
+    @discardableResult
+    package func setAside(_ rows: [Int64], _ kind: DamagedRowKind) async throws -> [Int64] {
+        guard !rows.isEmpty else { return [] }
+        return try await writing { try $0.setAside(rows, kind) }
     }
 }
 

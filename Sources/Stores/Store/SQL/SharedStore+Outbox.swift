@@ -148,23 +148,27 @@ extension SQLDatabase {
         ) { row in try row.readable { try $0.nextQueuedPush(id, sealing) } } ?? nil
     }
 
-    /// Returns a gateway's push with the token that its device has registered now. A device that has left withdraws it.
-    package func addressed(_ push: QueuedPush, _ sealing: RowSealing) throws -> QueuedPush {
+    /// Returns a gateway's push with the token that its device has registered now. A device that has left withdraws it. Of a device that
+    /// cannot be read, returns nil, and the push joins the damaged ones.
+    package func addressed(_ push: QueuedPush, or damaged: inout [Int64], _ sealing: RowSealing) throws -> QueuedPush? {
         let identifier = push.push.target.keyHash
         guard let notification = push.notification, identifier != Digest64() else { return push }
         var push = push
-        let device = try first(
+        let found = try first(
             """
             SELECT secrets, voip_secrets, topic, voip_topic FROM nextcloud_device
             WHERE \(Self.dialect.isProxyDevice) AND removed_at IS NULL
             """,
             identifier, identifier.prefix
         ) { row in
-            let secrets = try sealing.proxyDeviceSecrets(row.next(), calls: row.next(), of: identifier)
-            return (secrets: secrets, topic: try row.next(String?.self), voipTopic: try row.next(String?.self))
+            try row.readable(push.id, or: &damaged) { row in
+                let secrets = try sealing.proxyDeviceSecrets(row.next(), calls: row.next(), of: identifier)
+                return (secrets: secrets, topic: try row.next(String?.self), voipTopic: try row.next(String?.self))
+            }
         }
+        if let found, found == nil { return nil }
         let isVoIP = notification.kind == .voip && notification.platform == .ios
-        guard let device, let token = isVoIP ? device.secrets.voipToken : device.secrets.token else {
+        guard let device = found ?? nil, let token = isVoIP ? device.secrets.voipToken : device.secrets.token else {
             push.orphanReason = .unregistered
             return push
         }

@@ -205,16 +205,23 @@ extension SharedWriteTransaction {
     }
 
     /// Sets rows aside that cannot be read. A push then waits until a server starts or takes it over, which makes it due again.
-    package func setAside(_ rows: [Int64], _ kind: DamagedRowKind) throws {
-        for row in rows {
-            try database.add("INSERT INTO damaged_row (kind, row) VALUES ($1, $2) ON CONFLICT DO NOTHING", kind.rawValue, row)
-            guard kind == .push else { continue }
-            try database.add(
-                """
-                UPDATE push SET next_attempt_at = \(NextAttempt.held), reason = 'damaged' WHERE id = $1 AND \(Database.dialect.isOpenRow)
-                """, row)
-        }
+    ///
+    /// - Returns: The pushes that wait. Another session of the database holds the others' rows, or they have ended.
+    @discardableResult
+    package func setAside(_ rows: [Int64], _ kind: DamagedRowKind) throws -> [Int64] {
         damagedRows.note(rows, of: kind.rawValue)
+        try database.add(
+            "INSERT INTO damaged_row (kind, row) VALUES ($1, $2) ON CONFLICT DO NOTHING", each: rows.map { (kind.rawValue, $0) })
+        guard kind == .push else { return [] }
+        return try rows.compactMap { row in
+            try database.first(
+                """
+                UPDATE push SET next_attempt_at = \(NextAttempt.held), reason = 'damaged'
+                WHERE id IN (SELECT id FROM push WHERE id = $1 AND \(Database.dialect.isOpenRow) \(Database.dialect.skippingLocked))
+                RETURNING id
+                """, row
+            ) { try $0.next(Int64.self) }
+        }
     }
 
     /// Deletes what is only kept for a while: suspicions, deliveries to tokens, removed registrations and removed devices.
