@@ -152,17 +152,28 @@ extension PostgreSQLStore {
 
     package func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int {
         try await write { transaction in
-            let count = try transaction.database.run(
-                """
-                UPDATE push SET
-                    state = $1, finished_at = $2, reason = $7, secrets = NULL
-                WHERE id IN (
-                    SELECT id FROM push
-                    WHERE \(OpenPushes.due) AND route = $3 AND accepted_at < $4 AND next_attempt_at < \(NextAttempt.held)
-                        AND server = $6
-                    ORDER BY id LIMIT $5 FOR UPDATE SKIP LOCKED)
-                """,
-                PushOutcome.expired, now, route, oldest, limit, transaction.server, PushReason.lifetime.rawValue)
+            var (count, last, isLast) = (0, Int64(0), false)
+            // The rows are in the order of acceptance, so the search stops at a page with a newer one, as that of SQLite does.
+            while !isLast, count < limit {
+                let page = try transaction.database.all(
+                    """
+                    SELECT id, accepted_at, server = $2 AND route = $3 FROM push
+                    WHERE \(OpenPushes.inOrder) AND id > $1 ORDER BY id LIMIT $4
+                    """, last, transaction.server, route, limit
+                ) { (id: try $0.next(Int64.self), acceptedAt: try $0.next(Timestamp.self), isInQueue: try $0.next(Bool.self)) }
+                let old = page.filter { $0.isInQueue && $0.acceptedAt < oldest }.map(\.id)
+                count += try transaction.database.run(
+                    """
+                    UPDATE push SET state = $1, finished_at = $2, reason = $3, secrets = NULL
+                    WHERE id IN (
+                        SELECT id FROM push
+                        WHERE id = ANY($4) AND \(OpenPushes.byRow) AND next_attempt_at < \(NextAttempt.held) AND server = $5
+                        FOR UPDATE SKIP LOCKED)
+                    """,
+                    PushOutcome.expired, now, PushReason.lifetime.rawValue, SQLArray(old), transaction.server)
+                isLast = page.count < limit || page.contains { $0.acceptedAt >= oldest && $0.acceptedAt <= now }
+                last = page.last?.id ?? last
+            }
             transaction.count(.expired, by: count)
             return count
         }
