@@ -25,7 +25,8 @@ struct ChildProcessTests {
 
     @Test func `a child has the given environment and inherits no descriptor`() async throws {
         let ended = try await ChildProcess.run("/usr/bin/env", [], environment: ["A": "b"])
-        #expect(Set(ended.output.split(separator: "\n")) == ["A=b", "PUSHSERVER_CONFIG="])
+        // Scripts/mutants adds one.
+        #expect(Set(ended.output.split(separator: "\n").filter { !$0.hasPrefix("FAULT=") }) == ["A=b", "PUSHSERVER_CONFIG="])
         let descriptors = try await ChildProcess.run("/bin/sh", ["-c", "echo /proc/$$/fd/*"])
         #expect(descriptors.output.split(separator: " ").allSatisfy { ["0", "1", "2", "3"].contains($0.split(separator: "/").last) })
     }
