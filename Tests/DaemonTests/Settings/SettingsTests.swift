@@ -150,7 +150,7 @@ struct SettingsTests {
             problem: "storage.url: a database on another host needs sslmode=verify-full, the default"),
         Case(
             yaml: "storage: { kind: postgresql, url: 'postgresql://a@/d', backup: { folder: /nowhere } }\n",
-            problem: "storage.backup.folder: PostgreSQL has its own backups; docs/SCALE.md describes them, found /nowhere (FILE, line 1)"),
+            problem: "storage.backup.folder: PostgreSQL has its own backups; docs/BACKUP.md describes them, found /nowhere (FILE, line 1)"),
         Case(
             yaml: "storage: { url: 'postgresql://a@/d' }\n",
             problem: "storage.url: has no effect without storage.kind: postgresql (FILE, line 1)"),
