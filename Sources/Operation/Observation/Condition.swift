@@ -103,7 +103,7 @@ package indirect enum Condition: Sendable, Equatable {
         case .keyFile: "Put the file back from its backup before the next start of the server."
         case .canary: "Send a test push of your own, which shows the step that fails."
         case .replies: "Find what is slow: the node, the database or the processor. Clients no longer wait for such a reply."
-        case .backup: "Free space for the backups, or correct the folder's owner. The next try is within 15 minutes, without room an hour."
+        case .backup: "Free space, or correct the folder's owner. The server tries again within 15 minutes, without room within an hour."
         case .pushProxy: "Ask the operator of the push proxy for a higher limit."
         case .further(_, let condition): condition.advice(pushLifetime: pushLifetime)
         }
