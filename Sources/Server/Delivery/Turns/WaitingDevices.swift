@@ -23,6 +23,8 @@ struct WaitingDevice: Sendable {
     fileprivate(set) var untriedCount: UInt32 = 0
     /// How many of these came since its attempt was chosen.
     fileprivate var arrivedCount: UInt32 = 0
+    /// Whether pushes that wait for a time came since its attempt was chosen, of which its look-up may not know.
+    fileprivate var hasArrivedLater = false
     /// Whether nobody would have looked at it, if a look-up finds a push.
     fileprivate var isMissed = false
     /// Whether it is looked up as soon as it can be, whatever its trouble.
@@ -114,11 +116,15 @@ struct WaitingDevice: Sendable {
     fileprivate mutating func add(_ count: UInt32, due: Duration?) {
         if let due {
             retryAt = min(retryAt ?? due, due)
+            hasArrivedLater = hasArrivedLater || isBusy
         } else {
             untriedCount &+= count
             arrivedCount &+= isBusy ? count : 0
         }
     }
+
+    /// When the first of the others is due, as a look-up has found it. What came meanwhile may be due before.
+    fileprivate func retry(_ found: Duration?) -> Duration? { hasArrivedLater ? [found, retryAt].compactMap(\.self).min() : found }
 
     /// A push waits for a time.
     mutating func wait(until time: Duration) { retryAt = min(retryAt ?? time, time) }
@@ -260,9 +266,9 @@ struct WaitingDevices: Sendable {
                 device.untriedCount -= min(1, device.untriedCount)
                 if !device.isCounted { device.untriedCount = max(1, device.untriedCount) }
             case .tried(let others):
-                (device.untriedCount, device.retryAt, device.isCounted) = (device.arrivedCount, others, true)
+                (device.untriedCount, device.retryAt, device.isCounted) = (device.arrivedCount, device.retry(others), true)
             case .nothing(let time):
-                (device.untriedCount, device.retryAt, device.isCounted) = (device.arrivedCount, time, true)
+                (device.untriedCount, device.retryAt, device.isCounted) = (device.arrivedCount, device.retry(time), true)
                 device.isBusy = false
             case .unchanged:
                 (device.untriedCount, device.isCounted) = (max(1, device.untriedCount), false)
@@ -310,7 +316,7 @@ struct WaitingDevices: Sendable {
         lines.use(line)
         device.ticket = 0
         (device.isBusy, device.isDue, device.lastTurn) = (true, false, now)
-        device.arrivedCount = 0
+        (device.arrivedCount, device.hasArrivedLater) = (0, false)
         devices[code] = device
         return code
     }
