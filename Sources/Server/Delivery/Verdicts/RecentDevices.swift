@@ -57,6 +57,8 @@ struct RecentDevices: Sendable {
         sample = Set(current.prefix(Self.sampleCount).map(\.key))
         sampledAt = now
         count = current.count
+        // So many have stopped that the sample needs devices with greater hashes.
+        if current.count < Self.sampleCount { bound = .max }
         if bound < .max, let greatest = current.last?.value.hash, greatest > 0 {
             count = Int(Double(current.count) * (Double(UInt64.max) / Double(greatest)))
         }
