@@ -30,11 +30,11 @@ struct BatchProgressTests {
     @Test func `a next part begins when a part is counted, not when one is judged`() {
         var progress = BatchProgress(entryCount: 256, maximumPartCount: 2)
         #expect(progress.begin() == [.judge(0..<64), .judge(64..<128)])
-        let malformed = Array(repeating: Batch.EntryResult.malformed, count: 64)
-        #expect(progress.handle(.judged(64..<128, malformed)).isEmpty)
+        let failed = Array(repeating: Batch.EntryResult.failed, count: 64)
+        #expect(progress.handle(.judged(64..<128, failed)).isEmpty)
         #expect(
-            progress.handle(.judged(0..<64, malformed))
-                == [.count(malformed), .count(malformed), .judge(128..<192), .judge(192..<256)])
+            progress.handle(.judged(0..<64, failed))
+                == [.count(failed), .count(failed), .judge(128..<192), .judge(192..<256)])
     }
 
     @Test func `accepted entries are written in their order, one write at a time`() {
@@ -58,7 +58,7 @@ struct BatchProgressTests {
     @Test func `only accepted entries are written`() {
         var progress = BatchProgress(entryCount: 3, maximumPartCount: 1)
         _ = progress.begin()
-        let judgements: [Batch.EntryResult] = [.malformed, .accepted(Self.accepted(1)), .malformed]
+        let judgements: [Batch.EntryResult] = [.failed, .accepted(Self.accepted(1)), .failed]
         #expect(progress.handle(.judged(0..<3, judgements)) == [.count(judgements), .write([Self.accepted(1)])])
     }
 }

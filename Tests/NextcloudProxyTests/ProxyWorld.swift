@@ -19,7 +19,7 @@ struct ProxyWorld: ManuallyClocked, Sendable {
         struct Full: Error {}
 
         struct Content: Sendable {
-            var devices: [DeviceIdentifier: ProxyDevice] = [:]
+            var devices: [DeviceIdentifier: StoredDevice] = [:]
             var removals: [DeviceIdentifier: Timestamp] = [:]
             var accepted: [(notification: AcceptedNotification, at: Timestamp)] = []
             /// The number of transactions before the store is full.
@@ -46,7 +46,9 @@ struct ProxyWorld: ManuallyClocked, Sendable {
         /// The number of lookups in progress, its maximum so far, and the number of finished ones.
         let lookups = Condition((count: 0, highest: 0, answered: 0))
 
-        var devices: [ProxyDevice] { content.withLock { Array($0.devices.values) } }
+        var devices: [ProxyDevice] {
+            content.withLock { $0.devices.values.compactMap { if case .readable(let device) = $0 { device } else { nil } } }
+        }
         var accepted: [GatewayNotification] { content.withLock { $0.accepted.map(\.notification.notification) } }
         var owners: [[UInt8]] { content.withLock { $0.accepted.map(\.notification.owner) } }
 
@@ -55,9 +57,10 @@ struct ProxyWorld: ManuallyClocked, Sendable {
 
         func set(isStorageFull: Bool) { content.withLock { $0.isStorageFull = isStorageFull } }
         func set(isQueueFull: Bool) { content.withLock { $0.isQueueFull = isQueueFull } }
+        func damage(_ identifier: DeviceIdentifier) { content.withLock { $0.devices[identifier] = .damaged } }
 
         func changeDevice<Result: Sendable>(
-            _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (ProxyDevice?) -> (DeviceChange, Result)
+            _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (StoredDevice?) -> (DeviceChange, Result)
         ) async throws -> Result {
             try content.withLock { content in
                 try content.takeRoom()
@@ -66,7 +69,7 @@ struct ProxyWorld: ManuallyClocked, Sendable {
                 case .none: break
                 case .put(let device):
                     if content.isStorageFull, content.devices[identifier] == nil { throw StoreError.storageFull }
-                    content.devices[identifier] = device
+                    content.devices[identifier] = .readable(device)
                     content.removals[identifier] = nil
                 case .remove:
                     content.devices[identifier] = nil
@@ -78,7 +81,7 @@ struct ProxyWorld: ManuallyClocked, Sendable {
 
         func devices(
             _ identifiers: Set<DeviceIdentifier>, removedSince: Timestamp
-        ) async throws -> (known: [DeviceIdentifier: ProxyDevice], removed: Set<DeviceIdentifier>) {
+        ) async throws -> (known: [DeviceIdentifier: StoredDevice], removed: Set<DeviceIdentifier>) {
             lookups.change { $0 = ($0.count + 1, max($0.highest, $0.count + 1), $0.answered) }
             defer { lookups.change { $0 = ($0.count - 1, $0.highest, $0.answered + 1) } }
             await finds.wait { $0(identifiers) }

@@ -256,13 +256,13 @@ package protocol ProxyStore: Sendable {
     /// - Parameter decide: Decides the change. The store may call it more than once.
     /// - Throws: `StoreError.storageFull` if the storage is full and the device is not registered yet.
     func changeDevice<Result: Sendable>(
-        _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (ProxyDevice?) -> (DeviceChange, Result)
+        _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (StoredDevice?) -> (DeviceChange, Result)
     ) async throws -> Result
 
     /// Returns the registered devices, and the identifiers whose devices were removed at `removedSince` or later.
     func devices(
         _ identifiers: Set<DeviceIdentifier>, removedSince: Timestamp
-    ) async throws -> (known: [DeviceIdentifier: ProxyDevice], removed: Set<DeviceIdentifier>)
+    ) async throws -> (known: [DeviceIdentifier: StoredDevice], removed: Set<DeviceIdentifier>)
 }
 
 /// The Nextcloud origin's users, devices and waiting pushes. A function that writes returns when its changes are durable.

@@ -100,6 +100,26 @@ import Wire
     }
 
     @Test(arguments: SealableStore.all)
+    func `a gateway's device that cannot be read is damaged beside others, and can be stored again`(kind: SealableStore) async throws {
+        let folder = try TemporaryFolder()
+        let store = try kind.open(folder, sealingKeys(1))
+        let devices = (1...3).map { ProxyStoreTests.device($0, token: DeviceToken("token \($0)")) }
+        for device in devices { try await store.changeDevice(device.identifier, at: start) { _ in (.put(device), ()) } }
+        let second = kind.blob(Hex.encode((hash(2) as Digest64).bytes))
+        try kind.execute("UPDATE nextcloud_device SET secrets = \(kind.blob("01ff")) WHERE identifier = \(second)", folder)
+        func known() async throws -> [StoredDevice?] {
+            let known = try await store.devices(Set(devices.map(\.identifier)), removedSince: start).known
+            return devices.map { known[$0.identifier] }
+        }
+        for _ in 1...2 { #expect(try await known() == [.readable(devices[0]), .damaged, .readable(devices[2])]) }
+        #expect(store.damagedRowCount == 1)
+        let seen = try await store.changeDevice(devices[1].identifier, at: start) { [device = devices[1]] in (.put(device), $0) }
+        #expect(seen == .damaged)
+        #expect(try await known() == devices.map { .readable($0) })
+        await store.close()
+    }
+
+    @Test(arguments: SealableStore.all)
     func `a registration that cannot be read holds up no outcome and no removal of others`(kind: SealableStore) async throws {
         let folder = try TemporaryFolder()
         let store = try kind.open(folder, sealingKeys(1))

@@ -117,7 +117,7 @@ struct PlantedSecrets {
         #expect(due.count == 81 && notifications == [secret("proxy", 1)], sourceLocation: sourceLocation)
 
         let devices = try await store.devices(Set((1...20).map { device($0).identifier }), removedSince: start)
-        #expect(devices.known[device(1).identifier] == device(1), sourceLocation: sourceLocation)
+        #expect(devices.known[device(1).identifier] == .readable(device(1)), sourceLocation: sourceLocation)
         #expect(devices.known.count == 19 && devices.removed.count == 1, sourceLocation: sourceLocation)
         let responses = try await store.state { $0.requests = Set((1...50).map { hash($0) }) }.responses
         #expect(responses.count == 50 && responses[hash(7)] == reply(7).payload, sourceLocation: sourceLocation)

@@ -6,8 +6,8 @@ import Store
 struct Batch: Sendable {
     /// The verdict on an entry.
     enum EntryResult: Sendable, Equatable {
-        /// The entry is no notification, or its user has not signed it.
-        case malformed
+        /// The entry is no notification, its user has not signed it, or the row of its device is damaged. The server keeps the device.
+        case failed
         /// The device is not registered, or not with that token.
         ///
         /// - Parameters:
@@ -29,21 +29,22 @@ struct Batch: Sendable {
     var identifiers: Set<DeviceIdentifier> { Set(entries.compactMap { $0?.identifier }) }
 
     /// Judges the entries in their order.
-    func judge(known: [DeviceIdentifier: ProxyDevice], removed: Set<DeviceIdentifier>) -> [EntryResult] {
+    func judge(known: [DeviceIdentifier: StoredDevice], removed: Set<DeviceIdentifier>) -> [EntryResult] {
         entries.map { entry in
-            guard let entry else { return .malformed }
+            guard let entry else { return .failed }
             let identifier = entry.identifier
             // Only an unknown device costs the hash.
             var miss: UnknownDeviceGrace.UnknownDevice { .init(identifier, tokenHash: entry.pushTokenHash) }
-            guard let device = known[identifier] else {
+            guard let stored = known[identifier] else {
                 return .unknown(miss, text: entry.identifierText, isCertain: removed.contains(identifier))
             }
+            guard case .readable(let device) = stored else { return .failed }
             guard entry.pushTokenHash == device.pushTokenHash.description else {
                 // The grace for unregistered devices applies. Otherwise the response would immediately reveal that this device is
                 // registered.
                 return .unknown(miss, text: entry.identifierText, isCertain: false)
             }
-            guard let digest = entry.digest(signedBy: device.userKey) else { return .malformed }
+            guard let digest = entry.digest(signedBy: device.userKey) else { return .failed }
             return .accepted(
                 AcceptedNotification(entry.notification(for: device), digest: digest, owner: entry.identifier.digest.bytes))
         }
@@ -67,7 +68,7 @@ struct BatchResult: Sendable {
         for judgement in judgements {
             switch judgement {
             case .accepted: continue
-            case .malformed: failedCount += 1
+            case .failed: failedCount += 1
             case .unknown(let miss, let text, let isCertain):
                 failedCount += 1
                 unknownCount += 1

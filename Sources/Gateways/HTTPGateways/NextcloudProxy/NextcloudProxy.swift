@@ -190,9 +190,10 @@ package final class NextcloudProxy: Gateway {
             logger.debug("rejecting an unregistration", metadata: ["fault": "\(error)"])
             return .badRequest
         }
-        enum Outcome: Sendable { case removed, unknown, forbidden }
+        enum Outcome: Sendable { case removed, unknown, damaged, forbidden }
         let outcome = try await store.changeDevice(device.identifier, at: wallClock.read().stamp) { known -> (DeviceChange, Outcome) in
             guard let known else { return (.none, .unknown) }
+            guard case .readable(let known) = known else { return (.none, .damaged) }
             // The signature is checked under the stored key, which equals the key in the request.
             guard known.userKey == device.userKey, device.isSigned else { return (.none, .forbidden) }
             return (.remove, .removed)
@@ -200,6 +201,7 @@ package final class NextcloudProxy: Gateway {
         switch outcome {
         case .removed: return Self.done
         case .unknown: return configuration.deleteUnknownStatus == 200 ? Self.done : Self.forbidden
+        case .damaged: return .unavailable
         case .forbidden: return Self.forbidden
         }
     }

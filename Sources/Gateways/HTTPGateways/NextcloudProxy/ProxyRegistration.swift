@@ -40,18 +40,22 @@ struct ProxyRegistration: Sendable {
     /// What a registration does (GATEWAY_PROTOCOLS.md §2.2, 8).
     enum Decision: Sendable, Equatable {
         case store(ProxyDevice)
-        /// The device is known under another key.
+        /// The device is known under another key, or under one that cannot be read.
         case conflict
     }
 
     /// - Parameters:
     ///   - known: The registered device with this identifier.
     ///   - isProven: Whether key and identifier are proven to be the account's.
-    func decide(known: ProxyDevice?, isProven: Bool) -> Decision {
-        guard let known else { return .store(device) }
-        guard isProven || known.userKey == device.userKey else { return .conflict }
-        var device = device
-        device.createdAt = known.createdAt
-        return .store(device)
+    func decide(known: StoredDevice?, isProven: Bool) -> Decision {
+        switch known {
+        case nil: return .store(device)
+        case .damaged: return isProven ? .store(device) : .conflict
+        case .readable(let known):
+            guard isProven || known.userKey == device.userKey else { return .conflict }
+            var device = device
+            device.createdAt = known.createdAt
+            return .store(device)
+        }
     }
 }

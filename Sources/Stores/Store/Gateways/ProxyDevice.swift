@@ -49,6 +49,13 @@ package struct DeviceIdentifier: Hashable, Sendable {
     }
 }
 
+/// What the database has for a device's identifier.
+package enum StoredDevice: Sendable, Equatable {
+    case readable(ProxyDevice)
+    /// The row's values have another shape, or do not open with the sealing keys.
+    case damaged
+}
+
 /// What becomes of a device.
 package enum DeviceChange: Sendable, Equatable {
     case none

@@ -6,20 +6,20 @@ import Wire
 
 extension SharedStore {
     package func changeDevice<Result: Sendable>(
-        _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (ProxyDevice?) -> (DeviceChange, Result)
+        _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (StoredDevice?) -> (DeviceChange, Result)
     ) async throws -> Result {
         try await writing { transaction in
-            let known = try transaction.database.device(identifier, userKeys, transaction.sealing)
+            let known = try transaction.database.device(identifier, userKeys, transaction.sealing, damagedRows)
             let (change, result) = decide(known)
             switch change {
             case .none: break
             case .put(let device):
                 if known == nil, try isFull(transaction.database) { throw StoreError.storageFull }
                 try transaction.put(device, ProxyDeviceColumns(device, transaction.sealing))
-                if let known, known.targets != device.targets { try transaction.tellOfChange(known) }
+                if case .readable(let known) = known, known.targets != device.targets { try transaction.tellOfChange(known) }
             case .remove:
                 try transaction.database.remove(identifier, at: now)
-                if let known { try transaction.tellOfChange(known) }
+                if case .readable(let known) = known { try transaction.tellOfChange(known) }
             }
             return result
         }
@@ -27,12 +27,12 @@ extension SharedStore {
 
     package func devices(
         _ identifiers: Set<DeviceIdentifier>, removedSince: Timestamp
-    ) async throws -> (known: [DeviceIdentifier: ProxyDevice], removed: Set<DeviceIdentifier>) {
+    ) async throws -> (known: [DeviceIdentifier: StoredDevice], removed: Set<DeviceIdentifier>) {
         try await reading { database in
-            var known: [DeviceIdentifier: ProxyDevice] = [:]
+            var known: [DeviceIdentifier: StoredDevice] = [:]
             var removed: Set<DeviceIdentifier> = []
             for identifier in identifiers {
-                if let device = try database.device(identifier, userKeys, sealing) {
+                if let device = try database.device(identifier, userKeys, sealing, damagedRows) {
                     known[identifier] = device
                 } else if try database.isRemoved(identifier, since: removedSince) {
                     removed.insert(identifier)
@@ -44,7 +44,10 @@ extension SharedStore {
 }
 
 extension SQLDatabase {
-    fileprivate func device(_ identifier: DeviceIdentifier, _ userKeys: UserKeyCache, _ sealing: RowSealing) throws -> ProxyDevice? {
+    /// Reads a device. A damaged row is noted: it must not stop the batch that it is looked up for.
+    fileprivate func device(
+        _ identifier: DeviceIdentifier, _ userKeys: UserKeyCache, _ sealing: RowSealing, _ damagedRows: DamagedRows
+    ) throws -> StoredDevice? {
         try first(
             """
             SELECT secrets, voip_secrets, push_token_hash, platform, topic, voip_topic, created_at, updated_at
@@ -52,14 +55,21 @@ extension SQLDatabase {
             """,
             identifier.digest, identifier.digest.prefix
         ) { row in
-            let secrets = try sealing.proxyDeviceSecrets(row.next(), calls: row.next(), of: identifier.digest)
-            let userKey = try userKeys.key(stored: secrets.userKey)
-            let hash: Digest64 = try row.next()
-            guard let platform = GatewayNotification.Platform(rawValue: try row.next()) else { throw StoreError.damaged }
-            return ProxyDevice(
-                identifier: identifier, userKey: userKey, pushTokenHash: hash, platform: platform, token: secrets.token,
-                topic: try row.next(), voipToken: secrets.voipToken, voipTopic: try row.next(), createdAt: try row.next(),
-                updatedAt: try row.next())
+            let device = try row.readable { row in
+                let secrets = try sealing.proxyDeviceSecrets(row.next(), calls: row.next(), of: identifier.digest)
+                let userKey = try userKeys.key(stored: secrets.userKey)
+                let hash: Digest64 = try row.next()
+                guard let platform = GatewayNotification.Platform(rawValue: try row.next()) else { throw StoreError.damaged }
+                return ProxyDevice(
+                    identifier: identifier, userKey: userKey, pushTokenHash: hash, platform: platform, token: secrets.token,
+                    topic: try row.next(), voipToken: secrets.voipToken, voipTopic: try row.next(), createdAt: try row.next(),
+                    updatedAt: try row.next())
+            }
+            guard let device else {
+                damagedRows.note([identifier.digest.prefix], of: "nextcloud_device")
+                return .damaged
+            }
+            return .readable(device)
         }
     }
 
