@@ -11,7 +11,7 @@ struct ReportTests {
         let rule = Rule(id, .must, place, "PROTOCOL.md §7", "<Rise>") { _ in }
         var result = RuleResult(rule: rule, verdict: verdict, duration: .milliseconds(1_500))
         if case .fail = verdict {
-            result.requests = [SentRequest(installationID: "phone", messageID: "0x01", topic: "/waku/1/0x00000001/rfc26")]
+            result.requests = [SentRequest(installationID: "phone", messageID: "0x01", topic: "/waku/1/<\"0x&\">/rfc26")]
         }
         return result
     }
@@ -32,7 +32,7 @@ struct ReportTests {
                       <failure message="&lt;Rise&gt; (71 &quot;Handle Errors&quot;, PROTOCOL.md §7): expected \
                 &quot;x&quot; &amp; y\u{FFFD}">\
                 “If any other error occurs the `error` SHOULD be set to `INTERNAL_ERROR`.”
-                installation phone, message 0x01, topic /waku/1/0x00000001/rfc26</failure>
+                installation phone, message 0x01, topic /waku/1/&lt;&quot;0x&amp;&quot;&gt;/rfc26</failure>
                     </testcase>
                   </testsuite>
                   <testsuite name="b" tests="3" failures="0" errors="1" skipped="1" time="4.500">

@@ -11,9 +11,15 @@ extension Rule {
         ) { play in
             let play = try play.onSecondShard
             let (alice, bob) = (play.client(), play.client())
-            try await alice.register().expectShard()
-            try await bob.query(alice).expectShard()
-            try await bob.push(to: alice).expectShard()
+            let registration = try await alice.register()
+            try registration.expectShard()
+            try registration.expectSuccess()
+            let query = try await bob.query(alice)
+            try query.expectShard()
+            _ = try query.info(of: alice)
+            let push = try await bob.push(to: alice)
+            try push.expectShard()
+            try push.expectReports(nil)
         },
         Rule(
             "shard.across", .ours, nil, "PROTOCOL.md §2",
