@@ -4,6 +4,7 @@ import Envelope
 import PushProtocol
 import StatusCrypto
 import Store
+import TestServers
 import TestSupport
 import Testing
 import Wire
@@ -35,6 +36,27 @@ import Wire
         }
         #expect(derived.all.count == 2)
         #expect(Set(derived.all) == Set([.plain, .prefixed].map { TopicName.query(alice.keyHash, $0).topic }))
+    }
+
+    @Test func `each kind of reply goes to the shard that its request came from`() async throws {
+        try await harness.withServer { [harness, alice, bob] server in
+            for (number, topic) in [(1, TestNode.secondTopic), (2, TestNode.topic)] {
+                func publish(_ envelope: WakuEnvelope) async throws {
+                    var envelope = envelope
+                    envelope.pubsubTopic = topic
+                    try await server.publish(envelope)
+                }
+                try await publish(alice.envelope(alice.registration(version: UInt64(number))))
+                _ = try await alice.reply(number, from: harness)
+                try await publish(bob.envelope(queryFor: [alice.keyHash], onTopicOf: alice.keyHash))
+                _ = try await bob.reply(2 * number - 1, from: harness)
+                try await publish(bob.envelope(bob.request([bob.notification(to: alice)], messageID: [UInt8(number)])))
+                _ = try await bob.reply(2 * number, from: harness)
+            }
+            #expect(
+                harness.replies.all.map(\.pubsubTopic)
+                    == Array(repeating: TestNode.secondTopic, count: 3) + Array(repeating: TestNode.topic, count: 3))
+        }
     }
 
     @Test(arguments: [TopicName.QueryForm.plain, .prefixed])

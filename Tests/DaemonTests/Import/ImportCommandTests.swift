@@ -206,12 +206,17 @@ struct ImportCommandTests {
     }
 
     @Test(arguments: [
-        // A view in place of the table, and a value of 4 MiB from a generated column.
+        // A view in place of the table, a value of 4 MiB from a generated column, and one of 3 MiB that is stored.
         "CREATE VIEW push_notification_server_registrations AS SELECT 1 AS public_key",
         """
         CREATE TABLE push_notification_server_registrations (
             public_key BLOB, installation_id TEXT, version INTEGER, registration BLOB AS (zeroblob(4 << 20)));
         INSERT INTO push_notification_server_registrations VALUES (x'01', 'a', 1);
+        """,
+        """
+        CREATE TABLE push_notification_server_registrations (
+            public_key BLOB, installation_id TEXT, version INTEGER, registration BLOB);
+        INSERT INTO push_notification_server_registrations VALUES (zeroblob(64), 'a', 1, zeroblob(3 << 20));
         """,
     ])
     func `a hostile file is refused, and nothing is left behind`(schema: String) async throws {

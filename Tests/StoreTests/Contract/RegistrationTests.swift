@@ -137,6 +137,22 @@ struct RegistrationTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
+    func `registrations of a time are counted from its first instant`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store async throws in
+            try await store.register(registration(installation(1)))
+            try await store.unregister(installation(2), version: 4)
+            let device = ProxyStoreTests.device(1)
+            try await store.changeDevice(device.identifier, at: start) { _ in (.put(device), ()) }
+            var originDevice = OriginStoreTests.device(1)
+            originDevice.createdAt = start
+            try await store.changeOriginDevices(of: "Alice") { [originDevice] _ in (OriginChange(put: originDevice), ()) }
+            let all = RegistrationCounts(live: [.apn: 1], tombstones: 1, nextcloud: 1, nextcloudOrigin: 1)
+            #expect(try await store.registrationCounts(since: start) == all)
+            #expect(try await store.registrationCounts(since: start.advanced(by: .nanoseconds(1))) == RegistrationCounts())
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
     func `an operator sees the number of registrations, and those of a key without secrets`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.register(registration(installation(1, key: 1)))
