@@ -217,6 +217,12 @@ import Testing
         #expect(error?.problems.count == 1 && error?.description.contains(place) == true, "\(error?.description ?? "")")
     }
 
+    @Test func `a route gets the pushes of its platform or its bundle ids`() throws {
+        let routes = try configuration("routes: { a: { platform: ios }, b: { platform: android }, c: { apnTopics: [x, y] } }").routes
+        #expect(routes.map(\.name) == ["a", "b", "c"])
+        #expect(routes.map(\.pushes) == [.platform(.ios), .platform(.android), .apnTopics(["x", "y"])])
+    }
+
     @Test func `another environment of Apple's has a gorush of its own`() throws {
         let configuration = try configuration("routes: { a: { apnTopics: [x], apnsEnvironment: sandbox, url: 'http://other' } }")
         #expect(configuration.routes[0].endpoint?.environment == .sandbox)

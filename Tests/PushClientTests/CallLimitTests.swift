@@ -177,17 +177,27 @@ struct CallLimitTests {
         #expect(await again.statuses == client.statuses)
     }
 
+    private struct Unreadable: ClientState {
+        let hang: Hang
+        func value(named name: String) async throws -> Data? {
+            await hang.wait()
+            return nil
+        }
+        func save(_ value: Data, named name: String) async throws {}
+    }
+
+    @Test func `a call that is cancelled while the state hangs throws CancellationError at once`() async throws {
+        defer { hang.release() }
+        let sender = SendingClient(node: network.node, state: Unreadable(hang: hang))
+        let looking = Task { [alice] in _ = try await sender.devices(of: alice.publicKey) }
+        await hang.calls(1)
+        looking.cancel()
+        await #expect(throws: CancellationError.self) { try await looking.value }
+    }
+
     @Test func `a state that cannot be read in time is an error of the first call`() async throws {
         let hang = Hang()
         defer { hang.release() }
-        struct Unreadable: ClientState {
-            let hang: Hang
-            func value(named name: String) async throws -> Data? {
-                await hang.wait()
-                return nil
-            }
-            func save(_ value: Data, named name: String) async throws {}
-        }
         let creating = Task { [network, alice] in
             _ = try await RegisteringClient(identity: alice, node: network.node, state: Unreadable(hang: hang))
         }
