@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `a push follows a phone's new token once its row is free`() async throws {
+    @Test func `all pushes of a phone follow its new token once their rows are free`() async throws {
         try await withStubGorush { stub in
             try await withDelivery(stub) { running, start in
                 let push = androidPush(1)
@@ -133,7 +133,12 @@ import Testing
                     }
                 }
                 try await register(push, version: 1)
-                try await running.accept([push])
+                try await running.accept(
+                    (1...3).map { number in
+                        var push = push
+                        push.deduplicationKey = Digest32(repeating: UInt8(number))
+                        return push
+                    })
                 try await withHeld("push") {
                     try await register(moved, version: 2)
                     try await start()
@@ -141,7 +146,7 @@ import Testing
                     #expect(stub.notifications.all.isEmpty)
                 }
                 #expect(try await running.pass { try await running.isAllDone() } <= .seconds(4))
-                #expect(stub.notifications.all.map(\.tokens) == [[androidToken(7)]])
+                #expect(stub.notifications.all.map(\.tokens) == Array(repeating: [androidToken(7)], count: 3))
             }
         }
     }

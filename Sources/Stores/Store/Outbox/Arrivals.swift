@@ -2,7 +2,7 @@ package import Envelope
 
 /// What a committed transaction has queued for a route, by device. The contents are read when a device gets its turn.
 package struct Arrivals: Sendable, Equatable {
-    /// A device for which a push was queued, or has moved.
+    /// A device for which a push was queued, or has moved: one for each push, because the route counts them.
     package struct Device: Sendable, Equatable {
         package var device: DeviceCode
         package var trust: PushTrust

@@ -181,7 +181,7 @@ extension SharedWriteTransaction {
             """,
             push.push.target.keyHash, push.push.target.installationID, device, push.device, route, limit, owner
         ) { try $0.next(PushTrust.self) }
-        for trust in Set(moved) where trust != .call { outbox.arrived(Arrivals.Device(device: device, trust: trust), in: route) }
+        for trust in moved where trust != .call { outbox.arrived(Arrivals.Device(device: device, trust: trust), in: route) }
         return !moved.isEmpty
     }
 

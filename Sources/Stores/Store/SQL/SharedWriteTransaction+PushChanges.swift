@@ -102,7 +102,7 @@ extension SharedWriteTransaction {
             """,
             route, apnTopic, owner
         ) { try $0.next(DeviceCode.self) }
-        for device in Set(devices) { outbox.arrived(Arrivals.Device(device: device, trust: .unproven), in: route) }
+        for device in devices { outbox.arrived(Arrivals.Device(device: device, trust: .unproven), in: route) }
     }
 
     /// Records deliveries to registrations. After the first one to a registration, the open pushes to it are those of a proven target.
