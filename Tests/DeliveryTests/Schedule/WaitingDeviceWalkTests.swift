@@ -30,6 +30,8 @@ import Testing
         /// What was read, and is not known in memory yet.
         var read: (row: Int?, found: DeviceLookUp)?
         var posted: Int?
+        /// How often it was chosen beside its own attempt.
+        var doubleCount = 0
         /// Delivered, and in the table until that is recorded.
         var delivered: Set<Int> = []
         /// Not delivered, and in the table as before until that is recorded; when it is due then.
@@ -57,8 +59,10 @@ import Testing
 
         mutating func choose() {
             devices.wake(at: now)
-            for line in Line.allCases where !isChosen && read == nil && posted == nil && failed == nil {
-                isChosen = devices.takeFirst(of: line, at: now) != nil
+            let isUnderWay = isChosen || read != nil || posted != nil || failed != nil
+            for line in Line.allCases where devices.takeFirst(of: line, at: now) != nil {
+                if isUnderWay || isChosen { doubleCount += 1 }
+                isChosen = !isUnderWay
             }
         }
 
@@ -118,9 +122,11 @@ import Testing
             devices.update(Self.code, at: now) { $0.isBusy = false }
         }
 
-        /// What makes a route look at a device without a new push: its token has changed, or the table was read.
+        /// What makes a route look at a device without a new push: its token has changed, or the table was read, perhaps because this
+        /// server has a new number.
         mutating func remind() {
             if Bool.random(using: &random) { return devices.hasChanged(Self.code, at: now) }
+            if Bool.random(using: &random) { devices.removeAll() }
             if !table.isEmpty { devices.addFound(Self.code, trust: .proven, isNet: false, at: now) }
         }
 
@@ -159,6 +165,7 @@ import Testing
                 guard let time = walk.devices.nextTime else { break }
                 walk.now = max(walk.now, time)
             }
+            #expect(walk.doubleCount == 0)
             #expect(walk.table.isEmpty, "seed \(seed): nobody looks at \(walk.table.count) pushes")
         }
     }

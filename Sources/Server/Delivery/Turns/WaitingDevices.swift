@@ -323,11 +323,18 @@ struct WaitingDevices: Sendable {
 
     // MARK: Memory
 
-    /// Forgets all devices, because this server has a new number among the database's servers.
+    /// Forgets what waits, because this server has a new number among the database's servers. A device with an attempt in flight gets no
+    /// other until that has ended, and is looked up then.
     mutating func removeAll() {
-        let count = missedCount
+        let (count, busy) = (missedCount, devices.filter(\.value.isBusy))
         self = WaitingDevices()
-        missedCount = count
+        (missedCount, activeCount) = (count, busy.count)
+        for (code, known) in busy {
+            var device = known
+            (device.untriedCount, device.arrivedCount, device.isCounted) = (1, 1, false)
+            (device.retryAt, device.timer) = (nil, nil)
+            devices[code] = device
+        }
     }
 
     /// Records that the table is read again.
