@@ -560,6 +560,7 @@ struct RouteState: Sendable {
     /// The outbox could not be read or written.
     mutating func storeFailed(_ error: String, in work: Schedule.Work, at now: Duration) {
         storeFailure = (work, error)
+        if work == .bringingForward { schedule.bringForward(at: now) }
         schedule.storeFailed(at: now)
     }
 

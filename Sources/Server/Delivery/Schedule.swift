@@ -60,7 +60,11 @@ struct Schedule: Sendable {
 
     mutating func stop() { isStopping = true }
 
-    mutating func begin(_ work: Work) { running.insert(work) }
+    mutating func begin(_ work: Work) {
+        running.insert(work)
+        // A delivery during the work asks for it again.
+        if work == .bringingForward { nextBringingForward = nil }
+    }
 
     mutating func ended(_ work: Work) { running.remove(work) }
 
@@ -92,7 +96,7 @@ struct Schedule: Sendable {
     mutating func broughtForward(isComplete: Bool, at now: Duration) {
         running.remove(.bringingForward)
         broughtForwardAt = now
-        if isComplete { nextBringingForward = nil } else { bringForward(at: now) }
+        if !isComplete || nextBringingForward != nil { bringForward(at: now) }
     }
 
     /// Records whether all workers are in use.

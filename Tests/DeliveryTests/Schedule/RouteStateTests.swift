@@ -418,6 +418,35 @@ import Testing
         #expect(route.state.storeIssue == nil)
     }
 
+    @Test func `a delivery while others are brought forward, or a failure of that, asks for it again`() throws {
+        var schedule = Schedule()
+        schedule.bringForward(at: .zero)
+        #expect(schedule.mustBringForward(at: .zero))
+        schedule.begin(.bringingForward)
+        schedule.bringForward(at: .seconds(1))
+        schedule.broughtForward(isComplete: true, at: .seconds(1))
+        #expect(schedule.mustBringForward(at: .seconds(60)))
+        schedule.begin(.bringingForward)
+        schedule.broughtForward(isComplete: true, at: .seconds(60))
+        #expect(!schedule.mustBringForward(at: .seconds(120)))
+
+        var route = TestRoute()
+        route.attempt(1...1, .unknown(reason: .noResponseInTime), .silent, at: 0)
+        route.accept(1, at: 30)
+        route.answer(try #require(route.choose(at: 30).first { $0.device == TestRoute.device(1) }), to: 1, .sent, at: 30)
+        func isAsked(at seconds: Double) -> Bool {
+            (0..<9).contains { _ in
+                let action = route.state.next(at: .seconds(seconds))
+                if case .read(let page) = action { route.state.read(page, [], at: .seconds(seconds)) }
+                return action == .bringForward
+            }
+        }
+        #expect(isAsked(at: 30))
+        route.state.ended(.bringingForward)
+        route.state.storeFailed("gone", in: .bringingForward, at: .seconds(31))
+        #expect(isAsked(at: 60))
+    }
+
     @Test func `a device with an outcome that is not recorded is still brought forward after others were`() throws {
         var route = TestRoute()
         for device in 1...2 { route.accept(device, at: 0) }

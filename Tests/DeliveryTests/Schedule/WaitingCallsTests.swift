@@ -51,6 +51,19 @@ import Testing
         #expect((3...4).compactMap { calls.takeNext(limits, as: $0, at: .zero) }.map(\.row) == [7])
     }
 
+    @Test func `while no call can be made, each device keeps one turn`() throws {
+        var calls = WaitingCalls()
+        for row in 1...100 {
+            let now = Duration.seconds(100 * row)
+            calls.add(Int64(row), to: device(1), hasWorked: true, until: now + WaitingCalls.lifetime)
+            calls.sweep(at: now + WaitingCalls.lifetime)
+            #expect(calls.isEmpty)
+        }
+        for row in 101...105 as ClosedRange<Int64> { calls.add(row, to: device(1), hasWorked: true, until: .seconds(20_000)) }
+        let limits = WaitingCalls.Limits(workerCount: 96)
+        #expect((1...9).compactMap { calls.takeNext(limits, as: $0, at: .seconds(10_060)) }.count == WaitingCalls.maximumPerDevice)
+    }
+
     @Test func `calls that end without an attempt are told the database a thousand at a time`() {
         var turns = Turns(workerCount: 8)
         let call = { (row: Int64) in Arrivals.Call(row: row, device: device(1), hasWorked: true, acceptedAt: World.start) }

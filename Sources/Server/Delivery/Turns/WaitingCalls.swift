@@ -185,6 +185,7 @@ struct WaitingCalls: Sendable {
             if mustForget, device.waiting.isEmpty, device.inFlight.isEmpty { device.isSlow = false }
             devices[code] = device.isIdle ? nil : device
         }
+        turns = turns.map { $0.filter { devices[$0] != nil } }
     }
 
     /// The database knows that the first of ``ended`` have ended.
