@@ -1,5 +1,6 @@
 package import Envelope
 import ServiceLifecycle
+import Synchronization
 import TestSupport
 package import Transport
 
@@ -9,8 +10,9 @@ package struct RestartableNode: Sendable {
     private let bus: Bus
     private let clock: WallClock
     private let folder: TemporaryFolder
-    // The system assigns ports above this range, so other tests do not get the port meanwhile.
-    private let port = Int.random(in: 20_000..<30_000)
+    // The system assigns ports above this range, so other tests do not get the port meanwhile. Two nodes never have the same.
+    private let port = 20_000 + Self.lastPort.add(1, ordering: .relaxed).newValue % 10_000
+    private static let lastPort = Atomic(Int.random(in: 0..<10_000))
     /// The running node, or nil while it is down.
     private let services = Condition<ServiceGroup?>(nil)
 
