@@ -76,7 +76,10 @@ final class ClusterLoad: BusListener {
             }
         }
         while try await world.number("count(*) FROM push WHERE finished_at IS NULL") > 0 { try Task.checkCancellation() }
-        for server in servers { #expect(await server.terminate() == 0) }
+        for server in servers {
+            let exitCode = await server.terminate()
+            #expect(exitCode == 0, context)
+        }
 
         let posted = world.gorush.chatIDs
         let coalescedCount = try await world.number("coalesce(sum(count), 0) FROM ledger WHERE milestone = 'coalesced'")
