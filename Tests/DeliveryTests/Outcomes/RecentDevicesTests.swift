@@ -7,8 +7,6 @@ import Testing
 
 /// The sample of the devices that got a push lately.
 @Suite(.safetyNet) struct RecentDevicesTests {
-    private static let second = Duration.seconds(1)
-
     private func device(_ number: Int) -> DeviceCode {
         var device = DeviceCode(repeating: 0)
         (device[0], device[1]) = (UInt8(truncatingIfNeeded: number), UInt8(truncatingIfNeeded: number >> 8))
@@ -39,15 +37,15 @@ import Testing
         record(1...3, at: .zero, in: &recent)
         recent.forget(device(2))
         #expect(recent.count == 2 && recent.sample == [device(1), device(3)])
-        record(3...3, at: Self.second * 6, in: &recent)
-        recent.refresh(at: RecentDevices.interval + Self.second * 5)
+        record(3...3, at: .seconds(6), in: &recent)
+        recent.refresh(at: RecentDevices.interval + .seconds(5))
         #expect(recent.count == 1 && recent.sample == [device(3)])
     }
 
     @Test func `the sample is full again after most devices have stopped`() {
         var recent = RecentDevices(key: 7)
         record(1...20_000, at: .zero, in: &recent)
-        for time in [RecentDevices.interval, RecentDevices.interval + Self.second * 6] { record(1...100, at: time, in: &recent) }
+        for time in [RecentDevices.interval, RecentDevices.interval + .seconds(6)] { record(1...100, at: time, in: &recent) }
         #expect(recent.count == 100 && recent.sample.count == RecentDevices.sampleCount)
     }
 }
